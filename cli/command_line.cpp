@@ -25,6 +25,19 @@ namespace {
 /// Whether another program's command line follows `--`.
 bool runs_a_command(std::string_view subcommand) { return subcommand == "run" || subcommand == "elect"; }
 
+/// For an error that quotes them. One may be a URL with a secret, or the value of an option that does not
+/// exist: `--password=SECRET`, `--password SECRET`.
+std::vector<std::string> masked(std::vector<std::string> arguments) {
+  bool is_secret = false;
+  for (auto& argument : arguments) {
+    const bool is_option = argument.starts_with("--") && argument.find('=') == argument.npos;
+    const auto with_value = argument + "=x";
+    argument = is_secret && !is_option ? "***" : masked_url(argument);
+    is_secret = is_option && masked_url(with_value) != with_value;
+  }
+  return arguments;
+}
+
 /// Prints less than CLI11, and handles a command line within a command line.
 class formatter : public CLI::Formatter {
  public:
@@ -115,7 +128,7 @@ class parser {
 
   /// In the order in which they were given.
   [[nodiscard]] std::string unexpected() const {
-    const auto rest = app_.remaining(true);
+    const auto rest = masked(app_.remaining(true));
     return fmt::format("unexpected {}: {}", rest.size() == 1 ? "argument" : "arguments",
                        fmt::join(rest, " "));
   }
@@ -124,7 +137,7 @@ class parser {
     return usage(argument.empty() || argument.starts_with('-')
                      ? "no command is given: use run, elect, leader, ls, show, why, doctor, top, wait, "
                        "release, watch, serve, schema or bench"
-                     : fmt::format("there is no command '{}'", argument));
+                     : fmt::format("there is no command '{}'", masked_url(argument)));
   }
 
   /// `holdfast --store URL ls` means `holdfast ls --store URL`, as with kubectl or etcdctl.

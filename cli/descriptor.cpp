@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <fcntl.h>
+#include <limits>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
@@ -61,11 +62,15 @@ std::vector<pollfd> readable(const std::vector<int>& descriptors) {
 }
 
 void await(std::vector<pollfd> polled, std::optional<duration> limit) {
-  const int limit_ms =
-      limit ? static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(*limit).count()) : -1;
-  if (::poll(polled.data(), polled.size(), limit_ms) < 0 && errno != EINTR) {
-    throw std::system_error{errno, std::generic_category(), "poll"};
-  }
+  constexpr std::chrono::milliseconds longest{std::numeric_limits<int>::max()};  // some 24 days
+  auto left = limit ? std::chrono::ceil<std::chrono::milliseconds>(*limit) : std::chrono::milliseconds{-1};
+  int ready = 0;
+  do {
+    const auto part = std::min(left, longest);
+    ready = ::poll(polled.data(), polled.size(), static_cast<int>(part.count()));
+    left -= part;
+  } while (ready == 0 && left > std::chrono::milliseconds::zero());
+  if (ready < 0 && errno != EINTR) throw std::system_error{errno, std::generic_category(), "poll"};
 }
 
 }  // namespace

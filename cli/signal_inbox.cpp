@@ -37,6 +37,11 @@ std::optional<int> signal_inbox::take() noexcept {
   return static_cast<int>(received.ssi_signo);
 }
 
+void signal_inbox::discard() noexcept {
+  while (take()) {
+  }
+}
+
 void signal_inbox::close() noexcept {
   if (!fd_) return;
   fd_.close();

@@ -22,6 +22,8 @@ class signal_inbox {
   [[nodiscard]] int get() const noexcept { return fd_.get(); }
   /// The oldest signal that has come and was not taken; empty where there is none.
   std::optional<int> take() noexcept;
+  /// Drops the signals that have come. close() would let them end or stop this process.
+  void discard() noexcept;
   /// The signals that were blocked before, for programs that get the original mask.
   [[nodiscard]] const sigset_t& mask_before() const noexcept { return before_; }
   /// Restores the normal effect of signals.

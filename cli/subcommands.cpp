@@ -217,6 +217,7 @@ void subcommands::add_serve(CLI::App& app) {
            [this](const std::string& path) { serve.secret_file = path; });
   add_duration(command, "--interval", serve.interval,
                "Read the store so often, and after a change sooner; 100ms to 1h; default: 1s");
+  add_ttl(command, serve.ttl, "The longest ttl in use, with its grace, for the doctor; default: 30s");
   add_store(command, serve.store);
   command->footer(
       "Without --allow-release it only reads. Without TLS it listens on loopback addresses alone.\n"

@@ -50,8 +50,7 @@ _holdfast_offer_names() {
   done
   _holdfast_read_word || return
   while IFS= read -r name; do
-    # A name that begins with a hyphen would be read as an option.
-    [[ $name == "$typed"* && $name != -* ]] && _holdfast_offer "$name"
+    [[ $name == "$typed"* ]] && _holdfast_offer "$name"
   done < <("${COMP_WORDS[0]}" __names "${store[@]}" 2>/dev/null)
 }
 

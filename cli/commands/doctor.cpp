@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,14 +56,14 @@ void print_text(const std::vector<finding>& all, bool with_kept) {
     if (std::ranges::find(subjects, each.subject) == subjects.end()) subjects.push_back(each.subject);
   }
   for (const std::string& subject : subjects) {
-    std::vector<finding> here;
-    std::ranges::copy_if(all, std::back_inserter(here),
-                         [&](const finding& each) { return each.subject == subject; });
-    std::ranges::stable_sort(here, std::ranges::greater{}, &finding::result);
-    const auto kept = std::ranges::count(here, grade::kept, &finding::result);
-    fmt::print("{}: {} of {} conditions are kept\n", colours.bold(printable(subject)), kept, here.size());
-    for (const finding& each : here) {
-      if (with_kept || each.result != grade::kept) print_finding(each, colours);
+    std::multimap<grade, const finding*, std::greater<>> here;  // of one grade: in their order
+    for (const finding& each : all) {
+      if (each.subject == subject) here.emplace(each.result, &each);
+    }
+    fmt::print("{}: {} of {} conditions are kept\n", colours.bold(printable(subject)),
+               here.count(grade::kept), here.size());
+    for (const auto& [result, each] : here) {
+      if (with_kept || result != grade::kept) print_finding(*each, colours);
     }
   }
 }

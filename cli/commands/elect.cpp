@@ -105,7 +105,6 @@ class candidacy {
                                                                                     : request_.value);
         });
     if (interrupted_by) return killed_by_signal + *interrupted_by;
-    has_led_ = true;
     return lead(locks, *won, command, lease.ttl(), boot_clock::now() - requested_at);
   }
 
@@ -114,7 +113,8 @@ class candidacy {
     const auto began = boot_clock::now();
     const auto token = held.token().value();
     auto end = run_under(hold_of(held), ttl, command, signals_, {signals_.mask_before(), pipe_signal_}, false,
-                         {request_.request_signal, !request_.store.json});
+                         {request_.request_signal, request_.store.json});
+    has_led_ = true;  // not before: a command that cannot be executed ends the candidate
     const auto lasted = std::chrono::ceil<duration>(boot_clock::now() - began);
     const auto reason =
         held.loss().value_or(end.lost ? loss_reason::not_renewed : loss_reason::ended_at_store);

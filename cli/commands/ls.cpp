@@ -73,7 +73,8 @@ int perform(const names_command& request) {
   const auto hasty = lock_options{}.retry(retry_policy{}.limit(300ms));
   const auto locks = open_client(request.store, client_options{}.locks(hasty));
   for (const auto& lock : locks.list(true)) {
-    if (printable(lock.name) == lock.name) fmt::print("{}\n", lock.name);
+    // A name that begins with a hyphen would be read as an option.
+    if (printable(lock.name) == lock.name && !lock.name.starts_with('-')) fmt::print("{}\n", lock.name);
   }
   return 0;
 }

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fmt/format.h>
 #include <vector>
+
+#include "output/text.hpp"
 
 namespace holdfast::cli {
 
@@ -56,6 +59,14 @@ std::optional<queue_pace::estimate> queue_pace::turn(const lock_state& lock, std
       std::max(between - held_for, duration::zero()) + between * static_cast<std::int64_t>(ahead);
   if (until_turn == duration::zero()) return std::nullopt;
   return estimate{until_turn, between, intervals_.size() + 1};
+}
+
+std::string pace_text(const queue_pace::estimate& turn) {
+  const double seconds = std::chrono::duration<double>{turn.between}.count();
+  // A queue of short holds is told by tenths.
+  const auto between =
+      turn.between < 1s || turn.between >= 10s ? to_text(turn.between) : fmt::format("{:.1f}s", seconds);
+  return fmt::format("one hand-over every {}, as the last {}", between, turn.handovers);
 }
 
 duration rounded_estimate(duration length) {

@@ -38,6 +38,9 @@ class queue_pace {
   std::deque<duration> intervals_;                    // between grants, the oldest first
 };
 
+/// `one hand-over every 1.2s, as the last 5`
+[[nodiscard]] std::string pace_text(const queue_pace::estimate& turn);
+
 /// About as exact as an estimate is: `7s`, `40s`, `2m10s`, `1h05m`.
 [[nodiscard]] duration rounded_estimate(duration length);
 

@@ -42,12 +42,12 @@ constexpr std::chrono::seconds flush_limit{1};
 
 /// What was in the way after a timeout. The limits also hold for a store that does not answer: closing the
 /// client ends the attempt.
-obstacle inspect_in_time(client& locks, const claim& wish) {
+obstacle inspect_in_time(client& locks, const claim& wish, boot_clock::time_point requested_at) {
   // Deferred if no thread can be created: then the retry policy of the client is the limit.
   // Of hundreds of names in a store far away it looks at some.
   const auto until = boot_clock::now() + inspection_limit / 2;
   auto answer = std::async(std::launch::async | std::launch::deferred,
-                           [&] { return obstacle_of(locks, wish, 0, until); });
+                           [&] { return obstacle_of(locks, wish, requested_at, 0, until); });
   if (answer.wait_for(inspection_limit) == std::future_status::timeout) locks.close();
   return answer.get();
 }
@@ -62,15 +62,16 @@ std::string silent_servers(const lock_state& lock) {
 }
 
 /// Scripts have to distinguish a held lock from a store that does not answer.
-failure denial_of(client& locks, const claim& wish) {
+failure denial_of(client& locks, const claim& wish, boot_clock::time_point requested_at) {
   const bool once = *wish.wait == duration::zero();
   const auto within = once ? "" : " within " + to_whole_text(*wish.wait);
   const auto* const was = wish.others.empty() ? "was" : "were";
   std::string holders;
   bool is_held = false;
   try {
-    auto [name, lock] = inspect_in_time(locks, wish);
-    if (std::erase_if(lock.holders, is_own) != 0) {  // granted to this process and released meanwhile
+    auto [name, lock] = inspect_in_time(locks, wish, requested_at);
+    const auto own = [&](const claim_state& holder) { return is_own(holder, requested_at); };
+    if (std::erase_if(lock.holders, own) != 0) {  // granted to this process and released meanwhile
       return {store_unavailable,
               fmt::format("{} {} granted too late and {} released: the store did not answer{}",
                           locks_text(wish), was, was, once ? " in time" : within)};
@@ -171,7 +172,7 @@ int perform(const run_command& request) {
   result.requested_at = boot_clock::now();
   auto waited = await_grant(locks, request.wish, signals);
   if (waited.interrupted_by) return killed_by_signal + *waited.interrupted_by;
-  if (!waited.held) return conclude_denied(request, denial_of(locks, request.wish));
+  if (!waited.held) return conclude_denied(request, denial_of(locks, request.wish, result.requested_at));
 
   auto& held = *waited.held;
   result.held_at = boot_clock::now();
@@ -179,9 +180,8 @@ int perform(const run_command& request) {
   const hold under = hold_of(held);
   result.tokens = under.tokens;
   auto end = run_under(under, ttl, command, signals, {signals.mask_before(), pipe_signal}, true,
-                       {request.request_signal, !request.store.json});
+                       {request.request_signal, request.store.json});
   result.ended_at = boot_clock::now();
-  signals.close();  // from here on signals end this process: the command is over
   const bool ended = end.lost;
   const auto reason = reason_of(held, !ended);
   if (const lease* lost = held.lost_lease()) result.lost.emplace(lost->name(), lost->token().value());
@@ -189,6 +189,9 @@ int perform(const run_command& request) {
   end.lost = lost_at_release(
                  locks, [&] { return held.release(); }, locks_text(request.wish), !request.store.json) ||
              end.lost;
+  // Not sooner: a second Ctrl-C would end this process, and the lock would stay held for its ttl.
+  signals.discard();
+  signals.close();
   return conclude(request, end, ended, reason, result);
 }
 

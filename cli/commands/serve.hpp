@@ -18,6 +18,7 @@ struct serve_command {
   bool allow_release = false;
   std::string secret_file;           ///< with allow_release
   std::optional<duration> interval;  ///< between two readings of the store; empty: the default
+  std::optional<duration> ttl;  ///< the longest in use, for the doctor; empty: the default of the library
 };
 
 int perform(const serve_command& request);

@@ -19,6 +19,7 @@
 #include "release_request.hpp"
 #include "signal_inbox.hpp"
 #include "top/board.hpp"
+#include "top/lock_view.hpp"
 #include "top/screen.hpp"
 
 namespace holdfast::cli {
@@ -27,8 +28,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Of these the longest wait is read: each costs a request.
-constexpr std::size_t most_waits = 20;
+/// Of so many queues the first waiter is looked at each time: each costs a request.
+constexpr std::size_t most_looks = 20;
 /// The table of a busy store changes all the time, and nobody reads faster.
 constexpr store_reader::pace pace{.shortest_pause = 500ms, .longest_pause = 2s};
 /// A store that has not answered for longer is told.
@@ -91,32 +92,6 @@ std::string outcome_text(const request_outcome& outcome) {
              : "the holder was asked to release; it was asked before, and hears of the first request only";
 }
 
-/// The hold of another library has no token, and its age is not known.
-std::string times_of_hold(const claim_state& holder) {
-  if (holder.token) return "for " + to_text(holder.age);
-  return has_end(holder) ? "expires in " + to_text(holder.expires_in) : "does not expire";
-}
-
-std::vector<std::string> lines_of(const lock_state& lock) {
-  std::vector<std::string> all;
-  const auto add = [&](std::string_view title, const claim_state& claim, const std::string& times) {
-    const auto token = claim.token ? fmt::format(", token {}", claim.token.value()) : std::string{};
-    const auto* const end = claim.claimant.released ? ", released" : "";
-    all.push_back(fmt::format("{:<8} {}  {}{}{}", title, to_text(claim.claimant), times, token, end));
-    if (claim.claimant.release_request)
-      all.push_back(fmt::format("         asked to release{}{}",
-                                claim.claimant.release_request->empty() ? "" : ": ",
-                                printable(*claim.claimant.release_request)));
-  };
-  if (lock.holders.empty() && lock.waiters.empty()) all.emplace_back("free");
-  if (!lock.pause_reason.empty()) all.push_back("nothing is granted now: " + printable(lock.pause_reason));
-  for (const auto& holder : lock.holders) add("held by", holder, times_of_hold(holder));
-  for (std::size_t i = 0; i < lock.waiters.size(); ++i)
-    add(fmt::format("{}.", i + 1), lock.waiters[i], "waiting for " + to_text(lock.waiters[i].age));
-  for (const auto& note : lock.notes) all.push_back("note: " + to_text(note));
-  return all;
-}
-
 /// One session at a terminal: the table, or one lock, and a question before a hold is ended by force.
 class session {
  public:
@@ -145,14 +120,14 @@ class session {
         }
       }
       press_all(screen::read_keys());
-      reader_.want(board_.most_waited_for(most_waits), detail_);
+      reader_.want(board_.waits().names_to_look_at(most_looks), detail_, board_.waits().has_unknown());
     }
     return std::nullopt;
   }
 
   void take_view() {
     if (auto seen = reader_.take()) {
-      board_.update(std::move(seen->locks), seen->longest_waits, seen->when);
+      board_.update(std::move(seen->locks), seen->longest_waits, seen->inspected, seen->when);
       // It may be of a lock that was looked into before.
       if (seen->detail && seen->detail->name == detail_) state_ = std::move(*seen->detail);
       if (std::exchange(is_error_, false)) message_.clear();
@@ -311,10 +286,11 @@ class session {
       auto lines = board_.lines(width - 1, room, colours);
       std::ranges::move(lines, std::back_inserter(all));
     } else {
-      if (room > 0) all.push_back(colours.bold(fit(printable(detail_))));
-      for (const auto& line : state_ ? lines_of(*state_) : std::vector<std::string>{"reading its queue"}) {
-        if (all.size() <= room) all.push_back(fit(line));
-      }
+      const auto title = state_ ? title_of(*state_, store_reader::most_waiters) : printable(detail_);
+      if (room > 0) all.push_back(colours.bold(fit(title)));
+      const auto lines =
+          state_ ? lines_of(*state_, room > 0 ? room - 1 : 0) : std::vector<std::string>{"reading its queue"};
+      for (const auto& line : lines) all.push_back(fit(line));
     }
     while (all.size() + below < height) all.emplace_back();
     for (const auto& line : message) all.push_back(colours.yellow(line));

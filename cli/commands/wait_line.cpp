@@ -18,15 +18,18 @@ namespace holdfast::cli {
 
 namespace {
 
-bool is_in_queue(const lock_state& lock) { return std::ranges::any_of(lock.waiters, is_own); }
+/// is_own() of all claims.
+auto own_since(boot_clock::time_point requested_at) {
+  return [requested_at](const claim_state& claim) { return is_own(claim, requested_at); };
+}
 
 /// Whether other holders keep the name from being held in that way.
-bool is_in_the_way(const lock_spec& wanted, const lock_state& lock) {
+bool is_in_the_way(const lock_spec& wanted, const lock_state& lock, boot_clock::time_point requested_at) {
   std::int64_t permits = 0;
   bool held = false;
   bool held_alone = false;
   for (const claim_state& holder : lock.holders) {
-    if (is_own(holder)) continue;
+    if (is_own(holder, requested_at)) continue;
     held = true;
     held_alone = held_alone || holder.mode != mode::shared;
     permits += holder.permits;
@@ -41,7 +44,8 @@ bool is_in_the_way(const lock_spec& wanted, const lock_state& lock) {
 
 }  // namespace
 
-wait_line::wait_line(const client& locks, claim wish) : locks_{locks}, wish_{std::move(wish)} {
+wait_line::wait_line(const client& locks, claim wish, boot_clock::time_point requested_at)
+    : locks_{locks}, wish_{std::move(wish)}, since_{requested_at} {
   if (!line_.on()) return;
   for (const lock_spec& each : names_of(wish_))
     watches_.push_back(locks_.watch(each.name(), [changed = changed_] { changed->raise(); }));
@@ -56,8 +60,9 @@ void wait_line::draw() {
 }
 
 std::string wait_line::place_in(const lock_state& lock) {
-  if (!is_in_queue(lock)) return {};
-  const auto ahead = std::ranges::find_if(lock.waiters, is_own) - lock.waiters.begin();
+  const auto own = std::ranges::find_if(lock.waiters, own_since(since_));
+  if (own == lock.waiters.end()) return {};
+  const auto ahead = own - lock.waiters.begin();
   auto place =
       ahead == 0 ? std::string{"; next in the queue"} : fmt::format("; {} ahead in the queue", ahead);
   // Of several names the turn in one queue is not the end of the wait.
@@ -65,8 +70,8 @@ std::string wait_line::place_in(const lock_state& lock) {
   const auto now = boot_clock::now();
   pace_.see(lock, now);
   if (const auto turn = pace_.turn(lock, static_cast<std::size_t>(ahead), now)) {
-    place += fmt::format("; our turn in about {}, at the pace of the last {} hand-overs",
-                         to_text(rounded_estimate(turn->until_turn)), turn->handovers);
+    place += fmt::format("; our turn in about {}, at {}", to_text(rounded_estimate(turn->until_turn)),
+                         pace_text(*turn));
   }
   return place;
 }
@@ -77,7 +82,7 @@ std::string wait_line::text() {
   const auto start = fmt::format("waiting {} for {}", waited, locks_text(wish_));
   try {
     const auto [name, lock] =
-        obstacle_of(locks_, wish_, std::numeric_limits<std::size_t>::max(), std::nullopt);
+        obstacle_of(locks_, wish_, since_, std::numeric_limits<std::size_t>::max(), std::nullopt);
     if (!lock.pause_reason.empty()) return start + ": " + printable(lock.pause_reason);
     if (lock.holders.empty()) return start;
     const auto which = wish_.others.empty() ? "" : fmt::format("'{}' is ", printable(name));
@@ -87,19 +92,20 @@ std::string wait_line::text() {
   }
 }
 
-obstacle obstacle_of(const client& locks, const claim& wish, std::size_t most_waiters,
-                     std::optional<boot_clock::time_point> until) {
+obstacle obstacle_of(const client& locks, const claim& wish, boot_clock::time_point requested_at,
+                     std::size_t most_waiters, std::optional<boot_clock::time_point> until) {
   enum class rank : std::uint8_t { free, held, in_the_way, waited_for };
   std::optional<obstacle> found;
   rank best = rank::free;
+  const auto own = own_since(requested_at);
   for (const lock_spec& each : names_of(wish)) {
     obstacle seen{each.name(), locks.inspect(each.name(), most_waiters).value_or(lock_state{})};
-    const bool is_held = std::ranges::any_of(seen.state.holders, std::not_fn(is_own));
-    const bool is_in_way = !seen.state.pause_reason.empty() || is_in_the_way(each, seen.state);
-    const rank of_this = is_in_queue(seen.state) ? rank::waited_for
-                         : is_in_way             ? rank::in_the_way
-                         : is_held               ? rank::held
-                                                 : rank::free;
+    const bool is_held = std::ranges::any_of(seen.state.holders, std::not_fn(own));
+    const bool is_in_way = !seen.state.pause_reason.empty() || is_in_the_way(each, seen.state, requested_at);
+    const rank of_this = std::ranges::any_of(seen.state.waiters, own) ? rank::waited_for
+                         : is_in_way                                  ? rank::in_the_way
+                         : is_held                                    ? rank::held
+                                                                      : rank::free;
     if (!found || of_this > best) {
       found = std::move(seen);
       best = of_this;
@@ -110,10 +116,15 @@ obstacle obstacle_of(const client& locks, const claim& wish, std::size_t most_wa
   return std::move(*found);
 }
 
-bool is_own(const claim_state& claim) {
+bool is_own(const claim_state& claim, boot_clock::time_point requested_at) {
+  if (claim.claimant.pid != ::getpid() || claim.claimant.released) return false;
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
-  return claim.claimant.pid == ::getpid() && claim.claimant.host == host.data();
+  if (claim.claimant.host != host.data()) return false;
+  // The clocks of stores are only about as fast as ours; ZooKeeper's age is the difference of two hosts'
+  // clocks.
+  const auto passed = boot_clock::now() - requested_at;
+  return claim.age <= passed + passed / 1000 + std::chrono::milliseconds{100};
 }
 
 std::string holders_text(const lock_state& lock) {

@@ -16,7 +16,8 @@ namespace holdfast::cli {
 /// shows the one that is waited for. Of one that is held alone it estimates when its turn comes.
 class wait_line {
  public:
-  wait_line(const client& locks, claim wish);
+  /// \param requested_at when the claim was sent, or before.
+  wait_line(const client& locks, claim wish, boot_clock::time_point requested_at);
 
   /// Becomes readable when the line should be drawn again; -1 without a terminal.
   [[nodiscard]] int get() const noexcept;
@@ -30,7 +31,7 @@ class wait_line {
 
   const client& locks_;
   claim wish_;
-  boot_clock::time_point since_ = boot_clock::now();
+  boot_clock::time_point since_;
   queue_pace pace_;
   status_line line_;
   std::shared_ptr<event> changed_ = std::make_shared<event>();
@@ -43,13 +44,17 @@ struct obstacle {
   std::string name;
   lock_state state;
 };
+/// \param requested_at of this process's claim, see is_own().
 /// \param most_waiters to read of each name; with zero, queues are not looked at.
 /// \param until no other name is read from then on; empty: all are. \throws holdfast::error
-[[nodiscard]] obstacle obstacle_of(const client& locks, const claim& wish, std::size_t most_waiters,
+[[nodiscard]] obstacle obstacle_of(const client& locks, const claim& wish,
+                                   boot_clock::time_point requested_at, std::size_t most_waiters,
                                    std::optional<boot_clock::time_point> until);
 
-/// Whether this process made the claim: by host and process id, because the claim has no other mark.
-[[nodiscard]] bool is_own(const claim_state& claim);
+/// Whether this process made the claim since `requested_at`: by host, process id and age, because the claim
+/// has no other mark. A former process may have had the same host and process id: the first of a container
+/// that was started anew, one whose lock rests, or one of another container with the host's name.
+[[nodiscard]] bool is_own(const claim_state& claim, boot_clock::time_point requested_at);
 
 /// `held by backup on alpha, pid 4711 (nightly), for 2m05s`, and how many others hold it too.
 [[nodiscard]] std::string holders_text(const lock_state& lock);

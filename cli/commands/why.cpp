@@ -7,9 +7,11 @@
 #include "exit_status.hpp"
 #include "failure.hpp"
 #include "output/json.hpp"
+#include "output/shell.hpp"
 #include "output/terminal.hpp"
 #include "output/text.hpp"
 #include "why/investigation.hpp"
+#include "why/remedy.hpp"
 
 namespace holdfast::cli {
 
@@ -79,48 +81,28 @@ std::string account_of(const wait_graph& graph, const party& process) {
   return fmt::format("{}: {}", to_text(process.process), fmt::join(parts, ", "));
 }
 
-/// A name as an argument of a shell's command line.
-std::string in_shell(const std::string& name) {
-  std::string quoted = "'";
-  for (const char each : name) quoted += each == '\'' ? std::string{"'\\''"} : std::string{each};
-  return quoted + "'";
-}
-
-/// Of those that can be ended by their token: the hold that was granted last has done the least.
-const claim_on* youngest_hold(const deadlock& members) {
-  const claim_on* youngest = nullptr;
-  for (const party* member : members) {
-    for (const auto& hold : member->holds) {
-      if (hold.claim.token && (youngest == nullptr || hold.claim.age < youngest->claim.age)) youngest = &hold;
-    }
-  }
-  return youngest;
-}
-
-/// A name that does not show as it is cannot be copied. One that begins with a dash would be an option, which
-/// the dashes before it prevent.
-void print_advice(const claim_on* hold) {
+void print_advice(const claim_on* hold, const std::string& options) {
   if (hold == nullptr) {
     fmt::print("  End one of them.\n");
     return;
   }
-  fmt::print("  End one of them. Or take the hold that was granted last, whose process then acts without it");
-  const auto token = hold->claim.token.value();
-  const auto shown = printable(hold->name);
-  if (shown == hold->name) {
-    fmt::print(":\n  holdfast release --force --token {} -- {}\n", token, in_shell(hold->name));
+  fmt::print(
+      "  End one of them. Or take the hold that was granted last of those that end it; its process then acts "
+      "without the lock");
+  if (const auto command = release_command_of(*hold, options)) {
+    fmt::print(":\n  {}\n", *command);
   } else {
     fmt::print(
         ": that of {}, token {}.\n"
-        "  No command for it can be pasted, because the name has characters that do not show.\n",
-        shown, token);
+        "  No command for it can be pasted, because the name or the store has characters that do not show.\n",
+        printable(hold->name), hold->claim.token.value());
   }
 }
 
-void print_deadlock(const wait_graph& graph, const deadlock& members, const palette& colours) {
-  fmt::print("{} of {} processes:\n", colours.red("deadlock"), members.size());
-  for (const party* member : members) fmt::print("  {}\n", account_of(graph, *member));
-  print_advice(youngest_hold(members));
+void print_deadlock(const investigation& found, const deadlock& one, const palette& colours) {
+  fmt::print("{} of {} processes:\n", colours.red("deadlock"), one.members.size());
+  for (const party* member : one.members) fmt::print("  {}\n", account_of(*found.confirmed, *member));
+  print_advice(one.hold_to_end, found.store_options);
 }
 
 int status_of(const std::vector<deadlock>& deadlocks) { return deadlocks.empty() ? success : deadlocked; }
@@ -129,7 +111,7 @@ void print_deadlocks(const investigation& found) {
   const palette colours{stdout};
   for (const auto& each : found.deadlocks) {
     if (&each != &found.deadlocks.front()) fmt::print("\n");
-    print_deadlock(*found.confirmed, each, colours);
+    print_deadlock(found, each, colours);
   }
 }
 
@@ -171,7 +153,11 @@ int perform(const why_command& request) {
   if (request.all != request.name.empty()) {
     throw failure{bad_usage, "give the name of a lock, or --all. Try 'holdfast why --help'"};
   }
-  auto found = investigated(open_client(request.store), request.name);
+  const auto locks = open_client(request.store);
+  auto found = investigated(locks, request.name);
+  // Whoever has chosen the store by the environment has it there for the next command, too.
+  if (!request.store.url.empty())
+    found.store_options = store_options(locks.url(), request.store.password_file);
   if (request.all) return list_deadlocks(request, found);
   keep_those_reached(found, request.name);
   return explain(request, found);

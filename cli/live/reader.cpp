@@ -15,7 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t most_waiters = 200;  // of the name of which all is wanted
 /// So that the end of an outage is noticed soon, whatever the pace.
 constexpr duration longest_pause_after_failure = 2s;
 
@@ -71,7 +70,7 @@ void store_reader::read_once() {
     detail = wanted_detail_;
     actions = std::exchange(actions_, {});
   }
-  for (const auto& action : actions) say(action(locks_), false);
+  for (const auto& action : actions) carry_out(action);
   view seen;
   seen.when = boot_clock::now();
   seen.locks = locks_.list();
@@ -82,6 +81,16 @@ void store_reader::read_once() {
     seen.detail->name = detail;
   }
   publish(std::move(seen), std::chrono::duration_cast<duration>(boot_clock::now() - began));
+}
+
+/// One that fails keeps the others from nothing.
+void store_reader::carry_out(const std::function<std::string(const client&)>& action) {
+  try {
+    say(action(locks_), false);
+  } catch (const error& problem) {
+    if (problem.code() == errc::closed) throw;
+    say(problem.what(), true);
+  }
 }
 
 wait_lengths store_reader::waits_of(const std::vector<std::string>& names) const {
@@ -108,6 +117,10 @@ void store_reader::publish(view seen, duration reading_time) {
 
 void store_reader::say(std::string text, bool is_error) {
   const std::scoped_lock lock{mutex_};
+  if (message_) {  // nobody has seen it yet
+    text = message_->text + "; " + text;
+    is_error = is_error || message_->is_error;
+  }
   message_ = news{std::move(text), is_error, boot_clock::now()};
   arrived_.raise();
 }
@@ -135,7 +148,7 @@ duration store_reader::reading_time() const {
 
 void store_reader::want(std::vector<std::string> waits, std::string detail, bool soon) {
   const std::scoped_lock lock{mutex_};
-  if (soon && (detail != wanted_detail_ || waits != wanted_waits_)) has_changed_ = true;
+  if (detail != wanted_detail_ || (soon && waits != wanted_waits_)) has_changed_ = true;
   wanted_waits_ = std::move(waits);
   wanted_detail_ = std::move(detail);
   wake_.notify_all();

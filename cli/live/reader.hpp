@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "descriptor.hpp"
-#include "live/waits.hpp"
+#include "live/first_waiters.hpp"
 #include <holdfast/client.hpp>
 
 namespace holdfast::cli {
@@ -30,6 +30,9 @@ class store_reader {
   ~store_reader();
   store_reader(const store_reader&) = delete;
   store_reader& operator=(const store_reader&) = delete;
+
+  /// Of the name of which all is wanted.
+  static constexpr std::size_t most_waiters = 200;
 
   /// What the store had at one time.
   struct view {
@@ -55,15 +58,17 @@ class store_reader {
   /// How long the last reading took that succeeded; zero: none did.
   [[nodiscard]] duration reading_time() const;
 
-  /// Names of which the wait is wanted, and the one of which all is; empty: none.
-  /// \param soon if these are others than before, does not wait for a change or the longest pause.
-  void want(std::vector<std::string> waits, std::string detail, bool soon = true);
+  /// Names of which the wait is wanted, and the one of which all is; empty: none. Another one than before is
+  /// read without waiting for a change or the longest pause.
+  /// \param soon if the names are others than before, likewise.
+  void want(std::vector<std::string> waits, std::string detail, bool soon);
   /// Does this soon. \param action returns the message.
   void perform(std::function<std::string(const client&)> action);
 
  private:
   void run(const std::stop_token& stop);
   void read_once();
+  void carry_out(const std::function<std::string(const client&)>& action);
   [[nodiscard]] wait_lengths waits_of(const std::vector<std::string>& names) const;
   void publish(view seen, duration reading_time);
   void say(std::string text, bool is_error);

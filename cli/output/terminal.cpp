@@ -1,11 +1,17 @@
 #include "output/terminal.hpp"
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <mutex>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -22,6 +28,31 @@ std::string_view environment(const char* name) noexcept {
   return value == nullptr ? std::string_view{} : value;
 }
 
+std::atomic<bool> waits_for_room = true;
+
+/// Whether a write of so much takes place at once, unless another process writes there, too.
+bool write_at_once(std::string_view text) noexcept {
+  pollfd error_output{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&error_output, 1, 0) != 1 || (error_output.revents & POLLOUT) == 0) return false;
+  return ::write(STDERR_FILENO, text.data(), text.size()) >= 0;
+}
+
+void write_or_drop(std::string_view text) noexcept {
+  static std::mutex one_at_a_time;  // there may be room for one
+  static std::size_t dropped = 0;
+  const std::lock_guard now{one_at_a_time};
+  std::array<char, PIPE_BUF> line{};
+  if (dropped != 0) {
+    const auto* const form = "holdfast: lines missing here, because nobody read standard error: %zu\n";
+    const int length = std::snprintf(line.data(), line.size(), form, dropped);
+    if (write_at_once({line.data(), static_cast<std::size_t>(length)})) dropped = 0;
+  }
+  const auto size = std::min(text.size(), line.size());
+  std::copy_n(text.begin(), size, line.begin());
+  if (size < text.size()) line.back() = '\n';
+  if (dropped != 0 || !write_at_once({line.data(), size})) ++dropped;
+}
+
 }  // namespace
 
 bool is_terminal(std::FILE* stream) noexcept { return ::isatty(::fileno(stream)) == 1; }
@@ -34,7 +65,10 @@ void occupy_standard_descriptors() noexcept {
   }
 }
 
+void complain_without_waiting() noexcept { waits_for_room = false; }
+
 void complain(std::string_view text) noexcept {
+  if (!waits_for_room) return write_or_drop(text);
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
 }

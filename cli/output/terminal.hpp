@@ -14,6 +14,10 @@ void occupy_standard_descriptors() noexcept;
 /// Writes to standard error. Ignores write errors (a full disk, a closed descriptor), because the exit status
 /// still reports the result.
 void complain(std::string_view text) noexcept;
+/// From now on complain() drops a text for which standard error has no room: a pipe that nobody reads must
+/// not stop a server. A line tells later how many are missing. Texts are cut to 4096 bytes, which a pipe with
+/// room takes at once.
+void complain_without_waiting() noexcept;
 /// Flushes the output. \throws failure (output_failed) if it could not be written.
 void flush_output();
 /// Ends the process by SIGPIPE, as a write would, if the reader of the output is gone. For a command that may

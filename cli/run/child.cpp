@@ -1,6 +1,7 @@
 #include "run/child.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <fmt/core.h>
 #include <sys/prctl.h>
@@ -77,7 +78,7 @@ child_process::child_process(const program& command, std::vector<std::string> en
 
 child_process::~child_process() {
   if (pid_ < 0) return;
-  signal_group(SIGKILL);
+  ::kill(-pid_, SIGKILL);
   reap();
 }
 
@@ -91,12 +92,15 @@ void child_process::start() {
   } while (received < 0 && errno == EINTR);
   failure_.close();
   if (received != sizeof code) return;  // closed by exec
-  reap();
+  // Not reaped yet: the guardian, which may signal the group, is still there.
   throw failure{code == ENOENT ? not_found : not_executable,
                 fmt::format("cannot execute '{}': {}", path_, std::strerror(code))};
 }
 
-void child_process::signal_group(int number) const noexcept { ::kill(-pid_, number); }
+void child_process::signal_group(int number) {
+  if (::kill(-pid_, number) == 0 || errno != EPERM) return;
+  if (const auto call = std::exchange(on_refusal_, nullptr)) call();
+}
 
 std::optional<int> child_process::take_stop() const noexcept {
   siginfo_t change{};

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <csignal>
+#include <functional>
 #include <string>
 #include <sys/types.h>
+#include <utility>
 #include <vector>
 
 #include "descriptor.hpp"
@@ -29,10 +31,13 @@ class child_process {
   child_process(const child_process&) = delete;
   child_process& operator=(const child_process&) = delete;
 
-  /// Returns when the command runs. \throws failure 126 or 127 where it could not be executed.
+  /// Returns when the command runs. \throws failure 126 or 127 where it could not be executed. The group's
+  /// number is its own until the destructor.
   void start();
   [[nodiscard]] pid_t group() const noexcept { return pid_; }
-  void signal_group(int number) const noexcept;
+  void signal_group(int number);
+  /// Called by the first signal that is refused: no process of the group is of this user any more.
+  void on_refusal(std::function<void()> call) { on_refusal_ = std::move(call); }
 
   /// The signal that stopped it, if it was stopped since the last time.
   [[nodiscard]] std::optional<int> take_stop() const noexcept;
@@ -45,6 +50,7 @@ class child_process {
   std::string path_;
   descriptor gate_;
   descriptor failure_;
+  std::function<void()> on_refusal_;
   pid_t pid_ = -1;
 };
 

@@ -1,6 +1,7 @@
 #include "run/guardian.hpp"
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <fcntl.h>
@@ -50,6 +51,7 @@ void set_alarm(boot_clock::time_point when) noexcept {
   ::timerfd_settime(alarm_fd, TFD_TIMER_ABSTIME, &once, nullptr);
 }
 
+/// Fails where the command has changed its user. The wrapper says so, if it is there.
 void kill_group(pid_t group) noexcept {
   if (group > 1) ::kill(-group, SIGKILL);
 }
@@ -103,6 +105,9 @@ guardian::guardian() {
 void guardian::begin() {
   auto orders = make_channel();
   const alarm_clock alarm;
+  // Before it lives: the wrapper may end before the next order.
+  const order last{group_, kill_at_};
+  if (group_ != 0) checked(static_cast<int>(::write(orders.writing.get(), &last, sizeof last)), "write");
   pid_ = checked(::fork(), "fork");
   if (pid_ == 0) {
     step_aside();
@@ -110,6 +115,8 @@ void guardian::begin() {
     stand_guard();
   }
   orders_ = std::move(orders.writing);
+  // A guardian that is stopped reads no orders. A full pipe must not stop the wrapper, too.
+  ::fcntl(orders_.get(), F_SETFL, O_NONBLOCK);
 }
 
 bool guardian::replace_if_killed() {
@@ -126,8 +133,12 @@ guardian::~guardian() {
 
 void guardian::guard(pid_t group, boot_clock::time_point kill_at) noexcept {
   const order next{group, kill_at};
+  group_ = group;
+  kill_at_ = kill_at;
   // Where the guardian was killed a moment ago, this fails; the next one gets the order again.
-  [[maybe_unused]] const auto written = ::write(orders_.get(), &next, sizeof next);
+  if (::write(orders_.get(), &next, sizeof next) >= 0 || errno != EAGAIN) return;
+  // It has been stopped for long, and the next one must get this order.
+  if (pid_ > 0) ::kill(pid_, SIGKILL);
 }
 
 /// A stopped guardian would never end, and the lock would stay held.

@@ -23,10 +23,11 @@ class guardian {
   guardian& operator=(const guardian&) = delete;
 
   /// Replaces a guardian that was killed, by the kernel for lack of memory or by a user.
-  /// \return whether it was replaced; the new one guards no group yet. \throws std::system_error if no
-  /// process can be made.
+  /// \return whether it was replaced; the new one has the last order. \throws std::system_error if no process
+  /// can be made; the next call tries again.
   bool replace_if_killed();
-  /// Makes it kill `group` at `kill_at`. The last call counts.
+  /// Makes it kill `group` at `kill_at`. The last call counts. Kills a guardian that was stopped, and has not
+  /// taken some thousand orders: replace_if_killed() then makes one that does.
   void guard(pid_t group, boot_clock::time_point kill_at) noexcept;
   /// Ends it and waits for its end. To be called before the group's leader is reaped, so that it never
   /// signals another group with the same number.
@@ -40,6 +41,8 @@ class guardian {
 
   descriptor orders_;
   pid_t pid_ = -1;
+  pid_t group_ = 0;  // of the last order
+  boot_clock::time_point kill_at_;
 };
 
 }  // namespace holdfast::cli

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 #include <future>
 
+#include "failure.hpp"
 #include "output/terminal.hpp"
 #include "output/text.hpp"
 #include "run/guardian.hpp"
@@ -19,16 +20,32 @@ void (*take_over_signals() noexcept)(int) {
   return ::signal(SIGPIPE, SIG_IGN);
 }
 
+namespace {
+
+/// The lease may end, and nobody can end the command.
+failure refused_signal(const program& command, pid_t group) {
+  return {permission_denied,
+          fmt::format("cannot signal '{}' (process {}): it runs as another user. It goes on if the lease is "
+                      "lost, and another holder may run beside it. Run holdfast as that user instead",
+                      command.name(), group)};
+}
+
+}  // namespace
+
 ending run_under(const hold& held, duration ttl, const program& command, signal_inbox& signals,
                  const inherited_signals& inherited, bool shares_terminal,
                  const request_response& on_request) {
-  guardian guard;
   child_process child{command, environment_for(held), inherited};
+  // It ends before the child is reaped, also by an exception: it may kill the group then, and the group's
+  // number may belong to others afterwards.
+  guardian guard;
+  child.on_refusal(
+      [&, in_json = on_request.in_json] { report(refused_signal(command, child.group()), in_json); });
   const auto respond = [&](child_process& job, const release_request& request) {
     if (on_request.signal) {
       job.signal_group(*on_request.signal);
       job.signal_group(SIGCONT);  // a stopped process handles no signal
-    } else if (on_request.prints) {
+    } else if (!on_request.in_json) {
       complain(fmt::format("holdfast: the release of '{}' is asked for{}{}\n", printable(request.name),
                            request.reason.empty() ? "" : ": ", printable(request.reason)));
     }

@@ -23,8 +23,8 @@ void (*take_over_signals() noexcept)(int);
 
 /// What a command under a hold does when somebody asks for the release.
 struct request_response {
-  std::optional<int> signal;  ///< for the command; empty: a message on stderr, if `prints`
-  bool prints = true;
+  std::optional<int> signal;  ///< for the command; empty: a message on stderr, unless `in_json`
+  bool in_json = false;       ///< stderr is for JSON
 };
 
 /// Runs the command under the hold, to its end. The hold is not released.

@@ -14,8 +14,8 @@ namespace {
 /// A blocking call on a thread of its own.
 class background_call {
  public:
-  explicit background_call(const std::function<void()>& call)
-      : worker_{[this, &call] {
+  background_call(client& locks, const std::function<void()>& call)
+      : locks_{locks}, worker_{[this, &call] {
           try {
             call();
           } catch (...) {
@@ -23,6 +23,12 @@ class background_call {
           }
           ended_.raise();
         }} {}
+  /// Ends the call, whose wait may have no limit.
+  ~background_call() {
+    if (worker_.joinable()) abandon();
+  }
+  background_call(const background_call&) = delete;
+  background_call& operator=(const background_call&) = delete;
 
   [[nodiscard]] int get() const noexcept { return ended_.get(); }
   [[nodiscard]] bool ended() const noexcept { return ended_.take(); }
@@ -31,12 +37,14 @@ class background_call {
     worker_.join();
     if (problem_) std::rethrow_exception(problem_);
   }
-  void abandon(client& locks) noexcept {
-    locks.close();
+  /// Ends it by closing the client.
+  void abandon() noexcept {
+    locks_.close();
     worker_.join();
   }
 
  private:
+  client& locks_;
   event ended_;
   std::exception_ptr problem_;
   std::jthread worker_;
@@ -73,14 +81,15 @@ bool requests_end(int number) {
 std::optional<int> await_call(client& locks, const claim& wish, signal_inbox& signals, const ends_wait& ends,
                               const std::function<void()>& call) {
   using namespace std::chrono_literals;
-  background_call attempt{call};
+  const auto requested_at = boot_clock::now();
+  background_call attempt{locks, call};
   // Avoids a line that flashes up for a free lock.
   await_any({signals.get(), attempt.get()}, 150ms);
-  wait_line line{locks, wish};
+  wait_line line{locks, wish, requested_at};
   while (!attempt.ended()) {
     if (const auto number = take_interruption(signals, ends, [&] { line.clear(); })) {
       line.clear();
-      attempt.abandon(locks);
+      attempt.abandon();
       return number;
     }
     line.draw();

@@ -35,20 +35,25 @@ ending supervisor::run() {
     follow_lease();
     take_request();
   }
-  if (terminated_deadline_) {
+  const bool was_terminated = terminated_deadline_.has_value();
+  if (was_terminated) {
     await_rest_of_group();
     command_.signal_group(SIGKILL);
   }
   const bool killed = guard_.dismiss();
-  return {command_.reap(), killed || terminated_deadline_, std::move(request_), interrupted_by_};
+  return {command_.reap(), killed || was_terminated, std::move(request_), interrupted_by_};
 }
 
 void supervisor::follow_lease() {
+  keep_guarded();
   const auto now = boot_clock::now();
   if (lost_.take() && !lost_at_) lost_at_ = now;
   if (!lost_at_) deadline_ = held_.deadline();
 
   const auto plan = plan_for(deadline_, ttl_, lost_at_);
+  // A renewal came after the SIGTERM, and the command did not end by that: the lease is not lost.
+  if (!lost_at_ && now < plan.term_at && now >= terminated_at_ + kill_delay_of(ttl_))
+    terminated_deadline_.reset();
   guard_.guard(command_.group(), plan.kill_at);
   if (now >= plan.term_at && terminated_deadline_ != deadline_) ask_to_end();
   if (now >= plan.kill_at) command_.signal_group(SIGKILL);
@@ -85,10 +90,7 @@ void supervisor::take_request() {
 void supervisor::take_signals() {
   while (const auto number = signals_.take()) {
     switch (*number) {
-      case SIGCHLD:
-        keep_guarded();
-        take_child_change();
-        break;
+      case SIGCHLD: take_child_change(); break;  // follow_lease() looks after the guardian
       case SIGCONT: terminal_.resumed(); break;
       case SIGTTOU: break;  // for the wrapper only
       case SIGINT:
@@ -103,9 +105,10 @@ void supervisor::take_signals() {
 
 void supervisor::keep_guarded() {
   try {
-    if (guard_.replace_if_killed()) follow_lease();
+    static_cast<void>(guard_.replace_if_killed());
   } catch (const std::system_error&) {
-    // No process can be made now. The wrapper's own clock remains, and ends the command in time.
+    // No process can be made now. Until the next try the wrapper's own clock remains, and ends the command in
+    // time.
   }
 }
 
@@ -116,7 +119,7 @@ void supervisor::take_child_change() {
   }
 }
 
-void supervisor::ask_to_end() noexcept {
+void supervisor::ask_to_end() {
   terminated_deadline_ = deadline_;
   terminated_at_ = boot_clock::now();
   command_.signal_group(SIGTERM);

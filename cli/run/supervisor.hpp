@@ -41,7 +41,7 @@ class supervisor {
   void take_signals();
   void keep_guarded();
   void take_child_change();
-  void ask_to_end() noexcept;
+  void ask_to_end();
   void take_request();
   /// Gives what a command that was asked to end leaves in its group the time that the command had.
   void await_rest_of_group();
@@ -63,8 +63,9 @@ class supervisor {
   std::optional<int> interrupted_by_;
   std::optional<boot_clock::time_point> lost_at_;
   boot_clock::time_point deadline_;
-  std::optional<boot_clock::time_point> terminated_deadline_;  // the deadline that SIGTERM was sent for
-  boot_clock::time_point terminated_at_;                       // when SIGTERM was sent last
+  /// The deadline that SIGTERM was sent for. Empty again where a renewal came in time after all.
+  std::optional<boot_clock::time_point> terminated_deadline_;
+  boot_clock::time_point terminated_at_;  // when SIGTERM was sent last
 };
 
 }  // namespace holdfast::cli

@@ -5,6 +5,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "output/shell.hpp"
 #include "output/text.hpp"
 #include "release_request.hpp"
 #include <holdfast/error.hpp>
@@ -121,6 +122,14 @@ http_reply failure_reply(const std::exception& problem) {
   return error_reply(500, "internal_error", problem.what());
 }
 
+http_reply answered(const std::function<http_reply()>& ask) {
+  try {
+    return ask();
+  } catch (const std::exception& problem) {
+    return failure_reply(problem);
+  }
+}
+
 http_reply answer_lock(const client& locks, const std::string& name) {
   const auto state = locks.inspect(name, most_waiters_read);
   if (!state) return error_reply(404, "unknown_name", "the store does not know this name");
@@ -128,7 +137,11 @@ http_reply answer_lock(const client& locks, const std::string& name) {
 }
 
 investigation read_queues(const client& locks) {
-  return investigate(locks, {}, [](std::size_t, std::size_t) {});
+  auto found = investigate(locks, {}, [](std::size_t, std::size_t) {});
+  // Whoever reads the page does so elsewhere: neither the environment of this server is there nor its
+  // password.
+  found.store_options = store_options(locks.url(), {});
+  return found;
 }
 
 http_reply answer_why(const client& locks, investigation_cache::dated last, const std::string& name) {
@@ -139,6 +152,14 @@ http_reply answer_why(const client& locks, investigation_cache::dated last, cons
 
 http_reply answer_deadlocks(const investigation_cache::dated& last) {
   return dated_reply(last.taken_at, describe_deadlocks(last.found));
+}
+
+std::optional<fencing_token> token_named_in(const std::string& body) {
+  try {
+    return token_in(parsed(body));
+  } catch (const bad_body&) {
+    return std::nullopt;
+  }
 }
 
 http_reply answer_ask(const client& locks, const std::string& name, const std::string& body) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <exception>
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "output/json.hpp"
@@ -16,6 +18,9 @@ namespace holdfast::cli {
 /// For an exception of the library, or another one.
 [[nodiscard]] http_reply failure_reply(const std::exception& problem);
 
+/// In place of the thread's end by an exception.
+[[nodiscard]] http_reply answered(const std::function<http_reply()>& ask);
+
 /// The questions below ask the store, and block meanwhile.
 
 /// As `show NAME --json`, with the first thousand waiters.
@@ -29,6 +34,8 @@ namespace holdfast::cli {
 /// As `why --all --json`, and how old the reading is. Asks nothing.
 [[nodiscard]] http_reply answer_deadlocks(const investigation_cache::dated& last);
 
+/// The token that the body of a request names; empty: it names none, or is none of a request.
+[[nodiscard]] std::optional<fencing_token> token_named_in(const std::string& body);
 /// `release --ask`. \param body `{"reason": "…"}`; a token may name one hold.
 [[nodiscard]] http_reply answer_ask(const client& locks, const std::string& name, const std::string& body);
 /// `release --force --token`. \param body `{"token": 7}`

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <iterator>
 
+#include "output/json.hpp"
 #include "output/text.hpp"
 
 namespace holdfast::cli {
@@ -57,9 +58,9 @@ void metrics_board::count(const std::vector<lock_summary>& all, boot_clock::time
   }
 }
 
-void metrics_board::add(const snapshot& now, const std::vector<std::string>& handed_over) {
-  for (const lock_row& row : now.rows) {
-    if (row.waited_since) keep_earlier(of(row.lock.name).waited_since, *row.waited_since);
+void metrics_board::add(const first_waiters& waits, const std::vector<std::string>& handed_over) {
+  for (const auto& [name, wait] : waits.all()) {
+    if (wait.since) keep_earlier(of(name).waited_since, *wait.since);
   }
   for (const auto& name : handed_over) ++of(name).hand_overs;
 }
@@ -70,10 +71,12 @@ std::string metrics_board::text(bool is_up, boot_clock::time_point now, bool is_
   const auto begin = [&](std::string_view name, std::string_view type, std::string_view help) {
     fmt::format_to(std::back_inserter(result), "# HELP {0} {2}\n# TYPE {0} {1}\n", name, type, help);
   };
+  const auto add_one = [&](std::string_view name, const std::string& prefix, const auto& value) {
+    fmt::format_to(std::back_inserter(result), "{}{{store=\"{}\",prefix=\"{}\"}} {}\n", name, store,
+                   escaped(prefix), value);
+  };
   const auto add_all = [&](std::string_view name, const auto& value_of) {
-    for (const auto& [prefix, values] : by_prefix_)
-      fmt::format_to(std::back_inserter(result), "{}{{store=\"{}\",prefix=\"{}\"}} {}\n", name, store,
-                     escaped(prefix), value_of(values));
+    for (const auto& [prefix, values] : by_prefix_) add_one(name, prefix, value_of(values));
   };
   begin("holdfast_store_up", "gauge", "Whether the store has answered a moment ago.");
   fmt::format_to(std::back_inserter(result), "holdfast_store_up{{store=\"{}\"}} {}\n", store, is_up ? 1 : 0);
@@ -84,12 +87,19 @@ std::string metrics_board::text(bool is_up, boot_clock::time_point now, bool is_
     begin("holdfast_waiters", "gauge", "Claims that wait.");
     add_all("holdfast_waiters", [](const figures& each) { return each.waiters; });
     begin("holdfast_longest_wait_seconds", "gauge",
-          "How long the first waiter waits, of the name where it is longest.");
-    add_all("holdfast_longest_wait_seconds",
-            [&](const figures& each) { return seconds_since(each.waited_since, now); });
-    begin("holdfast_longest_hold_seconds", "gauge", "The age of the oldest hold.");
-    add_all("holdfast_longest_hold_seconds",
-            [&](const figures& each) { return seconds_since(each.held_since, now); });
+          "How long the first waiter waits, of the name where it is longest of those that were looked at.");
+    for (const auto& [prefix, values] : by_prefix_) {
+      // A wait that is not known yet is not zero.
+      if (values.waiters == 0 || values.waited_since)
+        add_one("holdfast_longest_wait_seconds", prefix, seconds_since(values.waited_since, now));
+    }
+    begin("holdfast_longest_hold_seconds", "gauge",
+          "The age of the oldest hold, of those whose age is known.");
+    for (const auto& [prefix, values] : by_prefix_) {
+      // Nor is the age of a hold, where other libraries alone hold.
+      if (values.held == 0 || values.held_since)
+        add_one("holdfast_longest_hold_seconds", prefix, seconds_since(values.held_since, now));
+    }
   }
   // OpenMetrics names the family, whose sample has the suffix.
   begin(is_open_metrics ? "holdfast_handovers" : "holdfast_handovers_total", "counter",

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "serve/snapshot.hpp"
+#include "live/first_waiters.hpp"
 
 namespace holdfast::cli {
 
@@ -26,9 +26,9 @@ class metrics_board {
   /// Counts anew what is held and waited for.
   /// \param all locks of the store. \param when it was asked.
   void count(const std::vector<lock_summary>& all, boot_clock::time_point when);
-  /// What a snapshot knows beyond that.
+  /// What a listing does not say.
   /// \param handed_over the names that have another holder than in the snapshot before.
-  void add(const snapshot& now, const std::vector<std::string>& handed_over);
+  void add(const first_waiters& waits, const std::vector<std::string>& handed_over);
   /// \param is_up whether the store answers; while it does not, what it has now is left out.
   /// \param is_open_metrics the format: OpenMetrics 1.0, or Prometheus' own text format 0.0.4.
   [[nodiscard]] std::string text(bool is_up, boot_clock::time_point now, bool is_open_metrics) const;

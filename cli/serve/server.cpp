@@ -179,6 +179,7 @@ class server {
 void run_server(const serve_command& request) {
   // Standard error may be a pipe whose reader has ended: a note of a refused request must not end the server.
   ::signal(SIGPIPE, SIG_IGN);
+  complain_without_waiting();
   signal_inbox signals{SIGINT, SIGTERM};  // before all threads
   auto given = checked_parts(request);
   auto running = std::make_unique<server>(request, std::move(given), signals);
@@ -195,9 +196,7 @@ void run_server(const serve_command& request) {
     running->close_connections();
     running.reset();
   }
-  // One that was not taken would end the process when it is given back.
-  while (signals.take()) {
-  }
+  signals.discard();
 }
 
 }  // namespace holdfast::cli

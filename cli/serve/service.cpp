@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <fmt/format.h>
 #include <utility>
 
 #include "output/diagnosis.hpp"
+#include "output/terminal.hpp"
 #include "output/text.hpp"
 #include "serve/answers.hpp"
 #include "serve/page_files.hpp"
@@ -38,9 +38,10 @@ client open_for_serving(const store_choice& store) {
                                 .locks(lock_options{}.retry(retry_policy{}.limit(retry_limit))));
 }
 
-client_options options_of_doctor(const store_choice& store) {
+client_options options_of_doctor(const serve_command& request) {
   client_options options;
-  options.password(password_of(store));
+  options.password(password_of(request.store));
+  if (request.ttl) options.locks(lock_options{}.ttl(*request.ttl));
   return options;
 }
 
@@ -63,27 +64,19 @@ http_reply page_reply(const std::string& path) {
   return reply;
 }
 
-/// In place of the thread's end by an exception.
-http_reply answered(const std::function<http_reply()>& ask) {
-  try {
-    return ask();
-  } catch (const std::exception& problem) {
-    return failure_reply(problem);
-  }
-}
-
 }  // namespace
 
 service::service(const serve_command& request, access_rules rules, release_secret secret, poster post)
     : store_{open_for_serving(request.store)},
       doctor_url_{url_of(request.store)},
-      doctor_options_{options_of_doctor(request.store)},
+      doctor_options_{options_of_doctor(request)},
       interval_{interval_of(request)},
       rules_{std::move(rules)},
       secret_{std::move(secret)},
       post_{std::move(post)},
       metrics_{printable(store_.url())},
       questions_{most_questions},
+      investigations_{most_investigations},
       changes_{most_changes},
       doctor_{2},  // the next one may be asked for when the last one has just been told
       reader_{store_, pace_of(request)} {}
@@ -94,11 +87,9 @@ void service::take() {
     const auto before = keeper_.last().revision;
     const auto change = keeper_.update(std::move(*seen));
     const snapshot& now = keeper_.last();
-    metrics_.add(now, history_.update(keeper_.previous(), now));
+    metrics_.add(keeper_.waits(), history_.update(keeper_.previous(), now));
     if (now.revision != before) feed_.add_change(now.revision, change_event(now, change));
-    const bool is_wait_unknown = std::ranges::any_of(
-        now.rows, [](const lock_row& row) { return row.lock.waiters != 0 && !row.waited_since; });
-    reader_.want(keeper_.names_to_look_at(most_looks), {}, is_wait_unknown);
+    reader_.want(keeper_.waits().names_to_look_at(most_looks), {}, keeper_.waits().has_unknown());
     if (problem_ && problem_->when < now.taken_at) problem_.reset();
   }
   if (auto news = reader_.take_message(); news && news->when > keeper_.last().taken_at)
@@ -110,6 +101,7 @@ void service::take() {
 void service::tick() {
   const auto now = boot_clock::now();
   questions_.expire(now);
+  investigations_.expire(now);
   changes_.expire(now);
   queues_.expire();
   announce_status(now - announced_at_ >= status_interval);
@@ -125,6 +117,18 @@ void service::announce_status(bool is_due) {
   announced_status_ = std::move(without_age);
   announced_at_ = boot_clock::now();
   feed_.set_status(event_text("status", text));
+  log_outage();
+}
+
+/// For the journal of the service, which is where operators look first. A line when an outage begins, one
+/// with its cause if that is known later, and one at its end.
+void service::log_outage() {
+  const auto problem = store_problem();
+  const outage now = !problem ? outage::none : problem_ ? outage::explained : outage::unexplained;
+  const bool is_news = now == outage::none ? logged_ != outage::none : now > logged_;
+  if (!is_news) return;
+  logged_ = now;
+  complain(fmt::format("holdfast serve: {}\n", problem ? printable(*problem) : "the store answers again"));
 }
 
 std::optional<std::string> service::store_problem() const {
@@ -262,7 +266,7 @@ void service::ask_store(worker& queue, question ask, const handler& done) {
 void service::ask_queues(question_of_queues ask, const handler& done) {
   const investigation_cache::need need{.asked_at = boot_clock::now(), .changed_at = changed_at_};
   ask_store(
-      questions_,
+      investigations_,
       [this, ask = std::move(ask), need](const client& locks) {
         return ask(locks, queues_.get(need, [&] { return read_queues(locks); }));
       },

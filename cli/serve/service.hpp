@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -25,15 +26,17 @@
 namespace holdfast::cli {
 
 /// What `serve` answers, without HTTP's wire. One thread calls it. The store is read on a second one,
-/// questions to it are put on a third, changes on a fourth, and the doctor's questions on a fifth: none of
-/// them waits for another.
+/// questions about single locks are put on a third, all queues are read on a fourth, changes are made on a
+/// fifth, and the doctor's questions put on a sixth: none of them waits for another.
 class service final : public request_handler {
  public:
   /// So many answers wait for the store at a time, of each kind: each keeps a connection.
-  static constexpr std::size_t most_questions = 16;
+  static constexpr std::size_t most_questions = 8;
+  static constexpr std::size_t most_investigations = 8;
   static constexpr std::size_t most_changes = 4;
   static constexpr std::size_t most_awaiting_diagnosis = 4;
-  static constexpr std::size_t most_waiting = most_questions + most_changes + most_awaiting_diagnosis;
+  static constexpr std::size_t most_waiting =
+      most_questions + most_investigations + most_changes + most_awaiting_diagnosis;
 
   /// Runs a function on the thread that calls the service, later. Called from the others.
   using poster = std::function<void(std::function<void()>)>;
@@ -69,6 +72,7 @@ class service final : public request_handler {
   [[nodiscard]] std::optional<std::string> store_problem() const;
   [[nodiscard]] bool is_up() const;
   void announce_status(bool is_due);
+  void log_outage();
 
   client store_;
   std::string doctor_url_;
@@ -89,6 +93,8 @@ class service final : public request_handler {
   boot_clock::time_point began_ = boot_clock::now();
   std::string announced_status_;  // without its age
   boot_clock::time_point announced_at_{};
+  enum class outage : std::uint8_t { none, unexplained, explained };
+  outage logged_ = outage::none;
   listing_cache listings_;
   investigation_cache queues_;
   boot_clock::time_point changed_at_{};  // when the last change that was asked for here was made
@@ -103,6 +109,7 @@ class service final : public request_handler {
   bool is_diagnosing_ = false;
 
   worker questions_;
+  worker investigations_;  // of all queues, which may take long
   worker changes_;
   worker doctor_;
   store_reader reader_;  // the last: it ends first, and closes the client

@@ -1,8 +1,11 @@
 // The parts of the service that do more than look: requests to release, and the doctor.
 
 #include <chrono>
+#include <cstddef>
 #include <exception>
 #include <fmt/format.h>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "output/diagnosis.hpp"
@@ -23,15 +26,17 @@ constexpr auto diagnosis_is_fresh = 5s;
 /// Whoever does not know the secret can fill no disk.
 constexpr auto between_notes = 1s;
 
+/// In columns. No lock has a longer name, but the path of a request may.
+constexpr std::size_t longest_noted_name = 512;
+
 std::string account_of(const http_request& request, const route& where) {
   return fmt::format("holdfast serve: {} of '{}' by {}",
                      where.to == endpoint::ask ? "request to release" : "forced release",
-                     printable(where.name), request.peer);
+                     shortened(printable(where.name), longest_noted_name), request.peer);
 }
 
-/// One line for each request of somebody who knows the secret.
-void audit(const http_request& request, const route& where, unsigned status) {
-  complain(fmt::format("{}: {} {}\n", account_of(request, where), status < 300 ? "done" : "failed", status));
+std::string outcome_of(unsigned status) {
+  return fmt::format("{} {}", status < 300 ? "done" : "failed", status);
 }
 
 bool is_json(const std::string& content_type) {
@@ -79,12 +84,27 @@ void service::note_wrong_secret(const http_request& request, const route& where)
 void service::change(const http_request& request, const route& where, const handler& done) {
   if (auto refusal = refuse_change(request, where)) return done(*std::move(refusal));
   const auto act = where.to == endpoint::ask ? answer_ask : end_hold;
+  const auto token = token_named_in(request.body);
+  const auto account =
+      account_of(request, where) + (token ? fmt::format(", token {}", token->value()) : std::string{});
+  const auto audit = [account](const std::string& outcome) {
+    complain(fmt::format("{}: {}\n", account, outcome));
+  };
+  const auto was_asked = std::make_shared<bool>(false);  // set before its reply is posted
   ask_store(
       changes_,
-      [act, where, body = request.body](const client& locks) { return act(locks, where.name, body); },
-      [this, request, where, done](http_reply reply) {
+      [act, where, audit, was_asked, body = request.body](const client& locks) {
+        // Here, and not where the reply arrives: the server may end before that, and the hold has ended all
+        // the same.
+        *was_asked = true;
+        audit("asked");
+        auto reply = answered([&] { return act(locks, where.name, body); });
+        audit(outcome_of(reply.status));
+        return reply;
+      },
+      [this, audit, was_asked, done](http_reply reply) {
         changed_at_ = boot_clock::now();
-        audit(request, where, reply.status);
+        if (!*was_asked) audit(outcome_of(reply.status));
         done(std::move(reply));
       });
 }

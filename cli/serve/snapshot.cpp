@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <set>
-#include <string_view>
-#include <tuple>
 #include <utility>
 
 namespace holdfast::cli {
@@ -40,14 +37,6 @@ bool is_same(const lock_row& a, const lock_row& b) {
   return std::chrono::abs(*a.waited_since - *b.waited_since) < same_moment;
 }
 
-/// The first waiter is still the same while nothing was granted. One that gave up meanwhile is noticed when
-/// it is looked at again.
-void keep_wait(lock_row& now, const lock_row& before) {
-  now.looked_at = before.looked_at;
-  if (now.lock.waiters != 0 && before.lock.waiters != 0 && now.lock.last_token == before.lock.last_token)
-    now.waited_since = before.waited_since;
-}
-
 }  // namespace
 
 json describe(const lock_row& row, boot_clock::time_point taken_at) {
@@ -65,25 +54,21 @@ json describe(const lock_row& row, boot_clock::time_point taken_at) {
 
 snapshot_change snapshot_keeper::update(store_reader::view seen) {
   std::ranges::sort(seen.locks, {}, &lock_summary::name);
+  waits_.update(seen.locks, seen.longest_waits, seen.inspected, seen.when);  // also of those beyond the rows
   snapshot next{.revision = last_.revision, .taken_at = seen.when, .total = seen.locks.size(), .rows = {}};
   seen.locks.resize(std::min(seen.locks.size(), snapshot::most_rows));
   next.rows.reserve(seen.locks.size());
   snapshot_change change;
   std::vector<bool> has_changed;
   rates_.begin();
-  const std::set<std::string_view> looked_at{seen.inspected.begin(), seen.inspected.end()};
   auto before = last_.rows.begin();
   for (lock_summary& lock : seen.locks) {
-    // A new name stands behind those that have waited for longer: else new ones could keep an old one out.
-    lock_row row{.lock = std::move(lock), .looked_at = seen.when};
+    lock_row row{.lock = std::move(lock)};
+    row.waited_since = waits_.since(row.lock.name);
     row.grants_per_s = rates_.observe(row.lock, seen.when);
     for (; before != last_.rows.end() && before->lock.name < row.lock.name; ++before)
       change.removed.push_back(before->lock.name);
     const bool is_known = before != last_.rows.end() && before->lock.name == row.lock.name;
-    if (is_known) keep_wait(row, *before);
-    if (const auto wait = seen.longest_waits.find(row.lock.name); wait != seen.longest_waits.end())
-      row.waited_since = seen.when - wait->second;
-    if (looked_at.contains(row.lock.name)) row.looked_at = seen.when;
     has_changed.push_back(!is_known || !is_same(row, *before));
     if (is_known) ++before;
     next.rows.push_back(std::move(row));
@@ -97,20 +82,6 @@ snapshot_change snapshot_keeper::update(store_reader::view seen) {
     ++next.revision;
   previous_ = std::exchange(last_, std::move(next));  // the rows stay where they are
   return change;
-}
-
-std::vector<std::string> snapshot_keeper::names_to_look_at(std::size_t at_most) const {
-  std::vector<const lock_row*> waited;
-  for (const lock_row& each : last_.rows) {
-    if (each.lock.waiters != 0) waited.push_back(&each);
-  }
-  const auto order = [](const lock_row* row) { return std::tuple{row->looked_at, ~row->lock.waiters}; };
-  const auto end = waited.begin() + static_cast<std::ptrdiff_t>(std::min(at_most, waited.size()));
-  std::ranges::partial_sort(waited, end, {}, order);
-  std::vector<std::string> names;
-  for (auto each = waited.begin(); each != end; ++each) names.push_back((*each)->lock.name);
-  std::ranges::sort(names);  // so that the same ones are the same list
-  return names;
 }
 
 }  // namespace holdfast::cli

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "live/first_waiters.hpp"
 #include "live/grant_rates.hpp"
 #include "live/reader.hpp"
 #include "output/json.hpp"
@@ -20,7 +21,6 @@ struct lock_row {
   double grants_per_s = 0;
   /// Since when its first waiter waits, as far as that was looked at; empty: not known, or nobody waits.
   std::optional<boot_clock::time_point> waited_since{};
-  boot_clock::time_point looked_at{};  ///< at its first waiter; until then when the name was first seen
 };
 
 /// The locks of a store at one time.
@@ -50,12 +50,13 @@ class snapshot_keeper {
   snapshot_change update(store_reader::view seen);
   [[nodiscard]] const snapshot& last() const noexcept { return last_; }
   [[nodiscard]] const snapshot& previous() const noexcept { return previous_; }
-  /// Names whose first waiter is to be looked at: those that were not looked at for the longest time.
-  [[nodiscard]] std::vector<std::string> names_to_look_at(std::size_t at_most) const;
+  /// Of all names, also those that have no row.
+  [[nodiscard]] const first_waiters& waits() const noexcept { return waits_; }
 
  private:
   snapshot last_;
   snapshot previous_;
+  first_waiters waits_;
   grant_rates rates_;
 };
 

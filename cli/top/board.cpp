@@ -25,16 +25,30 @@ std::string mode_text(const lock_summary& lock) {
   return text;
 }
 
+std::string wait_text(const lock_summary& lock, const std::optional<duration>& wait) {
+  if (lock.waiters == 0) return "-";
+  return wait ? to_text(*wait) : "?";
+}
+
+/// One that is not known may be long or short: it stands behind those that are.
+double wait_order(const lock_summary& lock, const std::optional<duration>& wait) {
+  if (lock.waiters == 0) return -2.0;
+  return wait ? std::chrono::duration<double>{*wait}.count() : -1.0;
+}
+
 }  // namespace
 
 void board::update(std::vector<lock_summary> locks, const wait_lengths& longest_waits,
-                   boot_clock::time_point when) {
+                   const std::vector<std::string>& looked_at, boot_clock::time_point when) {
+  waits_.update(locks, longest_waits, looked_at, when);
   rows_.clear();
   rates_.begin();
   for (lock_summary& lock : locks) {
-    const auto wait = longest_waits.find(lock.name);
     const double grants = rates_.observe(lock, when);
-    rows_.push_back({std::move(lock), wait == longest_waits.end() ? duration::zero() : wait->second, grants});
+    std::optional<duration> wait;
+    if (const auto since = waits_.since(lock.name))
+      wait = std::chrono::duration_cast<duration>(when - *since);
+    rows_.push_back({std::move(lock), wait, grants});
   }
   sort();
 }
@@ -48,14 +62,14 @@ void board::sort() {
   const auto key = [this](const row& of) {
     switch (order_) {
       case order::waiters: return static_cast<double>(of.lock.waiters);
-      case order::wait: return std::chrono::duration<double>{of.wait}.count();
+      case order::wait: return wait_order(of.lock, of.wait);
       case order::grants: return of.grants;
       case order::held: return std::chrono::duration<double>{of.lock.held_for}.count();
       case order::name: return 0.0;
     }
     return 0.0;
   };
-  std::ranges::stable_sort(rows_, [&](const row& a, const row& b) {
+  std::ranges::sort(rows_, [&](const row& a, const row& b) {
     return std::tuple{-key(a), std::string_view{a.lock.name}} <
            std::tuple{-key(b), std::string_view{b.lock.name}};
   });
@@ -91,19 +105,6 @@ const lock_summary* board::selected() const {
   return at < rows_.size() ? &rows_[at].lock : nullptr;
 }
 
-std::vector<std::string> board::most_waited_for(std::size_t at_most) const {
-  std::vector<const row*> waited;
-  for (const row& each : rows_) {
-    if (each.lock.waiters != 0) waited.push_back(&each);
-  }
-  const auto end = waited.begin() + static_cast<std::ptrdiff_t>(std::min(at_most, waited.size()));
-  std::ranges::partial_sort(waited, end, std::ranges::greater{},
-                            [](const row* of) { return of->lock.waiters; });
-  std::vector<std::string> names;
-  for (auto each = waited.begin(); each != end; ++each) names.push_back((*each)->lock.name);
-  return names;
-}
-
 std::vector<std::string> board::lines(std::size_t width, std::size_t height, const palette& colours) const {
   if (height == 0) return {};
   // Blocks of a screen, so that lines do not move while another one is selected.
@@ -124,8 +125,7 @@ std::vector<std::string> board::lines(std::size_t width, std::size_t height, con
     const row& of = rows_[i];
     const bool held = of.lock.holders != 0;
     std::vector<std::string> cells{shortened(printable(of.lock.name), name_width),
-                                   std::to_string(of.lock.waiters),
-                                   of.wait == duration::zero() ? "-" : to_text(of.wait)};
+                                   std::to_string(of.lock.waiters), wait_text(of.lock, of.wait)};
     if (has_rates) cells.push_back(fmt::format("{:.1f}", of.grants));
     cells.push_back(of.lock.holder_token ? to_text(of.lock.held_for) : "-");
     if (has_modes) cells.push_back(mode_text(of.lock));

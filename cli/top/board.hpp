@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "live/first_waiters.hpp"
 #include "live/grant_rates.hpp"
-#include "live/waits.hpp"
 #include "output/terminal.hpp"
 #include <holdfast/boot_clock.hpp>
 #include <holdfast/state.hpp>
@@ -19,10 +21,10 @@ class board {
  public:
   enum class order : std::uint8_t { waiters, wait, grants, held, name };
 
-  /// \param longest_waits of names that were inspected.
+  /// \param longest_waits, looked_at as first_waiters::update().
   /// \param when the store was asked.
   void update(std::vector<lock_summary> locks, const wait_lengths& longest_waits,
-              boot_clock::time_point when);
+              const std::vector<std::string>& looked_at, boot_clock::time_point when);
   void sort_by(order by);
   /// Selects another line; negative: upwards.
   void move(std::ptrdiff_t lines);
@@ -31,8 +33,7 @@ class board {
   [[nodiscard]] std::size_t size() const { return rows_.size(); }
   /// By what it is sorted: `by waiters`.
   [[nodiscard]] std::string_view order_text() const;
-  /// Names with waiters, those with the most first: of these the wait is wanted.
-  [[nodiscard]] std::vector<std::string> most_waited_for(std::size_t at_most) const;
+  [[nodiscard]] const first_waiters& waits() const noexcept { return waits_; }
 
   /// The titles and as many lines around the selected one as fit.
   [[nodiscard]] std::vector<std::string> lines(std::size_t width, std::size_t height,
@@ -41,13 +42,14 @@ class board {
  private:
   struct row {
     lock_summary lock;
-    duration wait{};
-    double grants = 0;  // a second
+    std::optional<duration> wait{};  // empty: nobody waits, or it is not known yet
+    double grants = 0;               // a second
   };
   void sort();
   [[nodiscard]] std::size_t selected_index() const;
 
   std::vector<row> rows_;
+  first_waiters waits_;
   grant_rates rates_;
   std::string selected_;
   order order_ = order::waiters;

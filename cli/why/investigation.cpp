@@ -1,15 +1,20 @@
 #include "why/investigation.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <deque>
 #include <set>
 #include <utility>
 
+#include "why/remedy.hpp"
 #include <holdfast/error.hpp>
 
 namespace holdfast::cli {
 
 namespace {
+
+/// Of all deadlocks. A deployment whose jobs lock each other in pairs may have thousands of them.
+constexpr std::size_t most_remedies_tried = 200;
 
 /// \param requested_name the name that the user gave; the others are of a listing.
 std::vector<lock_state> inspected(const client& locks, const std::set<std::string>& names,
@@ -27,13 +32,11 @@ std::vector<lock_state> inspected(const client& locks, const std::set<std::strin
   return states;
 }
 
-std::set<std::string> names_in(const std::vector<deadlock>& deadlocks) {
+std::set<std::string> names_of(const std::vector<const party*>& members) {
   std::set<std::string> names;
-  for (const auto& each : deadlocks) {
-    for (const party* member : each) {
-      for (const auto& claim : member->holds) names.insert(claim.name);
-      for (const auto& claim : member->waits) names.insert(claim.name);
-    }
+  for (const party* member : members) {
+    for (const auto& claim : member->holds) names.insert(claim.name);
+    for (const auto& claim : member->waits) names.insert(claim.name);
   }
   return names;
 }
@@ -49,15 +52,27 @@ json describe_claims(const std::vector<claim_on>& claims) {
   return list;
 }
 
+/// The one whose end ends the deadlock says so, with the command.
+json describe_holds(const std::vector<claim_on>& holds, const claim_on* to_end, const std::string& options) {
+  json list = describe_claims(holds);
+  for (std::size_t i = 0; i < holds.size(); ++i) {
+    if (&holds[i] != to_end) continue;
+    const auto command = release_command_of(holds[i], options);
+    list[i]["ends_deadlock"] = true;
+    list[i]["release_command"] = command ? json(*command) : json(nullptr);
+  }
+  return list;
+}
+
 json deadlocks_of(const investigation& found) {
   json list = json::array();
   for (const auto& each : found.deadlocks) {
     json members = json::array();
-    for (const party* member : each) {
+    for (const party* member : each.members) {
       json runs = json::array();
       for (const auto command : member->commands) runs.push_back(found.confirmed->at(command).process.pid);
       json object = describe_process(member->process);
-      object["holds"] = describe_claims(member->holds);
+      object["holds"] = describe_holds(member->holds, each.hold_to_end, found.store_options);
       object["waits_for"] = describe_claims(member->waits);
       object["runs"] = runs;
       members.push_back(object);
@@ -90,11 +105,16 @@ investigation investigate(const client& locks, const std::string& name, const re
   }
   investigation result;
   result.graph = std::make_shared<const wait_graph>(inspected(locks, names, name, progress));
-  const auto suspected = names_in(result.graph->deadlocks());
+  std::set<std::string> suspected;
+  for (const auto& members : result.graph->deadlocks()) suspected.merge(names_of(members));
   result.confirmed = std::make_shared<const wait_graph>(
       suspected.empty() ? std::vector<lock_state>{}
                         : in_both(result.graph->locks(), inspected(locks, suspected, {}, progress)));
-  result.deadlocks = result.confirmed->deadlocks();
+  std::size_t attempts = most_remedies_tried;
+  for (auto& members : result.confirmed->deadlocks()) {
+    const auto* const to_end = hold_to_end(*result.confirmed, members, attempts);
+    result.deadlocks.push_back({std::move(members), to_end});
+  }
   return result;
 }
 
@@ -129,7 +149,7 @@ void keep_those_reached(investigation& found, const std::string& name) {
   std::set<std::string> reached;
   for (const auto* lock : chain_from(*found.graph, name)) reached.insert(lock->name);
   std::erase_if(found.deadlocks, [&](const deadlock& each) {
-    const auto names = names_in({each});
+    const auto names = names_of(each.members);
     return std::none_of(names.begin(), names.end(), [&](const auto& one) { return reached.contains(one); });
   });
 }

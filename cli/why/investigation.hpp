@@ -15,13 +15,18 @@ namespace holdfast::cli {
 /// So many waiters of a name are read: on ZooKeeper each costs a read.
 inline constexpr std::size_t most_waiters_read = 1000;
 
-using deadlock = std::vector<const party*>;
+/// The processes that wait for one another, and what ends that.
+struct deadlock {
+  std::vector<const party*> members;
+  const claim_on* hold_to_end = nullptr;  // one of theirs; null: no single one ends it
+};
 
 /// What was found in a store. The deadlocks point into the confirmed graph. Copies share the graphs.
 struct investigation {
   std::shared_ptr<const wait_graph> graph;      // of all queues
   std::shared_ptr<const wait_graph> confirmed;  // of what stood in two observations
   std::vector<deadlock> deadlocks;
+  std::string store_options{};  // with which a command reaches the store; see store_options()
 };
 
 /// Told while queues are read: how many, and of how many.

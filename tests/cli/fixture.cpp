@@ -62,4 +62,8 @@ std::vector<json> parse_lines(const std::string& text) {
   return objects;
 }
 
+std::vector<json> whole_lines(const std::string& text) {
+  return parse_lines(text.substr(0, text.rfind('\n') + 1));
+}
+
 }  // namespace holdfast::test

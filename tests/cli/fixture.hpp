@@ -44,5 +44,7 @@ class command_test : public testing::Test {
 
 /// Every line of a text as JSON; fails the test where one is not.
 std::vector<json> parse_lines(const std::string& text);
+/// Likewise, of the output of a process that still writes: without a line that is not complete.
+std::vector<json> whole_lines(const std::string& text);
 
 }  // namespace holdfast::test

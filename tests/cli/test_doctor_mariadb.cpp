@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "doctor_fixture.hpp"
+#include "support/fault_proxy.hpp"
 #include "support/mariadb_server.hpp"
 
 namespace holdfast::test {
@@ -48,17 +49,28 @@ TEST_F(doctor_on_mariadb, finds_a_server_in_order) {
   make_store(server);
   const auto before = server.ask("SELECT @@global.gtid_binlog_pos");
   const auto run = holdfast({"doctor", "--store", place(server), "--all"});
-  EXPECT_EQ(run.status, 0) << run.out << run.err;
-  EXPECT_THAT(run.out, AllOf(HasSubstr("/holdfast: 13 of 13 conditions"),
-                             HasSubstr("kept     persistence: innodb_flush_log_at_trx_commit is 1"),
-                             HasSubstr("kept     rights: the user holdfast@% may call all procedures"),
-                             HasSubstr("kept     schema: locks.own is that of this version"),
-                             Not(HasSubstr("mend:"))));
+  EXPECT_EQ(run.status, status_in_order()) << run.out << run.err;
+  EXPECT_THAT(
+      of_store(run.out),
+      AllOf(HasSubstr("/holdfast: 14 of 14 conditions"),
+            HasSubstr("kept     persistence: innodb_flush_log_at_trx_commit is 1"),
+            HasSubstr("kept     rights: the user holdfast@% may call all procedures"),
+            HasSubstr("kept     schema: locks.own is that of this version"), Not(HasSubstr("mend:"))));
   EXPECT_EQ(server.ask("SELECT @@global.gtid_binlog_pos"), before) << "it writes nothing";
 }
 
 TEST_F(doctor_on_mariadb, tells_a_store_that_is_away_as_other_commands_do) {
   expect_out_of_reach("mysql://127.0.0.1:1/holdfast");
+}
+
+TEST_F(doctor_on_mariadb, finds_a_server_that_is_far_away) {
+  mariadb_server server;
+  make_store(server);
+  fault_proxy far{server.port()};
+  far.interfere(direction::to_client, {.delay = 100ms});
+  const auto url = "mysql://holdfast:secret@127.0.0.1:" + std::to_string(far.port()) +
+                   "/holdfast?table=locks.own&connect_timeout=1m";
+  is(condition(url, "latency"), "warning", "a round trip takes ", "run clients nearer to the server");
 }
 
 TEST_F(doctor_on_mariadb, finds_commits_that_a_crash_takes_back) {
@@ -164,6 +176,78 @@ TEST_F(doctor_on_mariadb, finds_rights_that_nobody_needs) {
      "ON `lo%`.* FROM 'o''b\\\\c'@'%'");
   server.ask(found["remedy"].get<std::string>());
   is_kept(condition(place(server), "access"));
+}
+
+TEST_F(doctor_on_mariadb, finds_rights_of_its_own_user_that_it_does_not_need) {
+  mariadb_server server;
+  make_store(server);
+  server.ask("GRANT EXECUTE ON locks.* TO worker@'%'");
+  const auto own = [&] {
+    std::vector<json> all;
+    for (const auto& each : findings(place_of_worker(server), {}))
+      if (each["condition"] == "access" && each["result"] == "warning") all.push_back(each);
+    return all;
+  };
+  EXPECT_TRUE(own().empty());
+  for (const char* more : {"SELECT, INSERT, UPDATE ON `lo_k%`.*", "UPDATE ON locks.own_claims",
+                           "DROP, PROCESS ON *.*", "ALL PRIVILEGES ON *.*"}) {
+    server.ask(std::string{"GRANT "} + more + " TO worker@'%'");
+    const auto found = own();
+    ASSERT_EQ(found.size(), 1U) << more;
+    is(found.front(), "warning", "the user worker@% of this URL has ", "REVOKE ");
+    const std::string remedy = found.front()["remedy"];
+    server.ask(remedy.substr(0, remedy.find(';')));
+    EXPECT_TRUE(own().empty()) << remedy;
+  }
+  server.ask("GRANT DELETE ON other.* TO worker@'%'");
+  server.ask("GRANT UPDATE (owner) ON locks.own_claims TO worker@'%'");
+  ASSERT_EQ(own().size(), 1U);
+  is(own().front(), "warning", "of this URL has UPDATE of columns on `locks`.`own_claims`",
+     "SHOW GRANTS FOR 'worker'@'%'");
+
+  server.ask("REVOKE UPDATE (owner) ON locks.own_claims FROM worker@'%'");
+  is_kept(condition(place(server), "access"), "no other user");
+  server.ask("GRANT UPDATE ON *.* TO holdfast@'%'");
+  is(condition(place(server), "access"), "warning", "the user holdfast@% of this URL has UPDATE on *.*",
+     "REVOKE UPDATE ON *.* FROM 'holdfast'@'%'");
+}
+
+TEST_F(doctor_on_mariadb, finds_rights_of_others_to_all_databases) {
+  mariadb_server server;
+  make_store(server);
+  server.ask("GRANT INSERT, DROP ON *.* TO worker@'%'");
+  is_kept(condition(place(server), "access"), "no other user");
+  server.ask("GRANT SELECT ON mysql.* TO holdfast@'%'");
+  is(condition(place(server), "access"), "warning", "the user worker@% has DROP, INSERT on *.*",
+     "REVOKE DROP, INSERT ON *.* FROM 'worker'@'%'");
+}
+
+TEST_F(doctor_on_mariadb, finds_settings_that_sessions_do_not_override) {
+  mariadb_server server{{.options = durable()}};
+  make_store(server);
+  const auto works = [&] {
+    return holdfast({"run", "x", "--wait", "5s", "--store", place(server), "--", "true"}).status == 0;
+  };
+  ASSERT_TRUE(works());
+  is_kept(condition(place(server), "role"), "it takes writes");
+  server.ask("SET GLOBAL tx_read_only = ON");
+  is(condition(place(server), "role"), "broken", "its transactions are READ ONLY",
+     "SET GLOBAL tx_read_only = OFF");
+  EXPECT_FALSE(works());
+  server.ask("SET GLOBAL tx_read_only = OFF");
+  is_kept(condition(place(server), "limits"), "as many rows as they need");
+  server.ask("SET GLOBAL max_join_size = 1");
+  is(condition(place(server), "limits"), "broken", "max_join_size is 1",
+     "SET GLOBAL max_join_size = DEFAULT");
+  EXPECT_FALSE(works());
+  server.ask("SET GLOBAL max_join_size = 4000000000");
+  is(condition(place(server), "limits"), "warning", "max_join_size is 4000000000");
+  server.ask("SET GLOBAL max_join_size = DEFAULT");
+  EXPECT_TRUE(works());
+  mariadb_server careless{{.options = durable({"--innodb-flush-method=nosync"})}};
+  is(condition(careless.url(), "persistence"), "broken", "innodb_flush_method is nosync");
+  mariadb_server recovering{{.options = durable({"--innodb-force-recovery=1"})}};
+  is(condition(recovering.url(), "role"), "broken", "innodb_force_recovery is 1");
 }
 
 TEST_F(doctor_on_mariadb, says_what_it_could_not_examine) {

@@ -5,6 +5,7 @@
 
 #include "doctor_fixture.hpp"
 #include "support/child_process.hpp"
+#include "support/fault_proxy.hpp"
 #include "support/postgresql_server.hpp"
 
 namespace holdfast::test {
@@ -49,16 +50,26 @@ TEST_F(doctor_on_postgresql, finds_a_server_in_order) {
   make_store(server);
   const auto before = server.ask(next_writer);
   const auto run = holdfast({"doctor", "--store", place(server), "--all"});
-  EXPECT_EQ(run.status, 0) << run.out << run.err;
-  EXPECT_THAT(run.out, AllOf(HasSubstr("/holdfast: 15 of 15 conditions"),
-                             HasSubstr("kept     persistence: fsync is on, synchronous_commit is on"),
-                             HasSubstr("kept     rights: the user holdfast may execute all"),
-                             HasSubstr("kept     schema: locks.own is complete"), Not(HasSubstr("mend:"))));
+  EXPECT_EQ(run.status, status_in_order()) << run.out << run.err;
+  EXPECT_THAT(of_store(run.out),
+              AllOf(HasSubstr("/holdfast: 15 of 15 conditions"),
+                    HasSubstr("kept     persistence: fsync is on, synchronous_commit is on"),
+                    HasSubstr("kept     rights: the user holdfast may execute all"),
+                    HasSubstr("kept     schema: locks.own is complete"), Not(HasSubstr("mend:"))));
   EXPECT_EQ(server.ask(next_writer), before) << "it writes nothing";
 }
 
 TEST_F(doctor_on_postgresql, tells_a_store_that_is_away_as_other_commands_do) {
   expect_out_of_reach("postgresql://127.0.0.1:1/holdfast");
+}
+
+TEST_F(doctor_on_postgresql, finds_a_server_that_is_far_away) {
+  postgresql_server server{{.durable = true}};
+  make_store(server);
+  fault_proxy far{server.port()};
+  far.interfere(direction::to_client, {.delay = 100ms});
+  const auto url = server.url_through(far.port(), "?table=locks.own&connect_timeout=1m");
+  is(condition(url, "latency"), "warning", "a round trip takes ", "run clients nearer to the server");
 }
 
 TEST_F(doctor_on_postgresql, finds_commits_that_a_crash_takes_back) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <fcntl.h>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -43,6 +44,26 @@ class doctor_on_sqlite : public doctor_test {
   /// With the row of one lock that was released.
   void make_store() { ASSERT_EQ(holdfast({"run", "nightly", "--", "true"}).status, 0); }
   [[nodiscard]] std::string path() const { return file("locks.db"); }
+  /// What the command finds in a mount namespace of its own, after a command of a shell there; nothing: such
+  /// a namespace is not permitted here. \param place `$0` of that command.
+  std::optional<json> findings_behind(const std::string& shell, const std::string& place,
+                                      const std::string& url) {
+    const auto run_there = [&](strings arguments) {
+      strings all{"unshare", "--map-root-user", "--mount", "sh", "-c", shell + " && exec \"$@\"", place};
+      all.insert(all.end(), arguments.begin(), arguments.end());
+      return process{scratch_, all, {environment()}}.wait();
+    };
+    if (run_there({"true"}).status != 0) return std::nullopt;
+    const auto run = run_there({HOLDFAST_COMMAND, "doctor", "--json", "--store", url});
+    const auto lines = parse_lines(run.out);
+    EXPECT_EQ(lines.size(), 1U) << run.out << run.err;
+    return lines.empty() ? json::array() : lines.front()["findings"];
+  }
+  static json condition_in(const json& all, const std::string& name) {
+    for (const auto& each : all)
+      if (each["condition"] == name) return each;
+    return json{};
+  }
   [[nodiscard]] std::set<std::string> names() const {
     std::set<std::string> all;
     for (const auto& each : fs::recursive_directory_iterator{scratch_.path()})
@@ -56,9 +77,10 @@ TEST_F(doctor_on_sqlite, finds_a_file_in_order_and_leaves_nothing_behind) {
   const auto before = names();
   const auto run = holdfast({"doctor", "--store", store(), "--all"});
   EXPECT_EQ(run.status, 0) << run.out << run.err;
-  EXPECT_THAT(run.out,
-              AllOf(HasSubstr("15 of 15 conditions are kept"),
-                    HasSubstr("kept     journal: the journal mode is wal"), Not(HasSubstr("mend:"))));
+  EXPECT_THAT(run.out, AllOf(HasSubstr("15 of 15 conditions are kept"),
+                             HasSubstr("kept     journal: the journal mode is wal"),
+                             HasSubstr("kept     file: it can be read, and has "), Not(HasSubstr("vm clock")),
+                             Not(HasSubstr("mend:"))));
   EXPECT_EQ(names(), before);
 }
 
@@ -94,6 +116,34 @@ TEST_F(doctor_on_sqlite, refuses_a_file_of_another_program) {
   EXPECT_THAT(garbage.err, HasSubstr("is no SQLite database, or is damaged"));
 }
 
+TEST_F(doctor_on_sqlite, finds_a_file_that_is_mounted_without_its_folder) {
+  make_store();
+  const auto found = findings_behind("mount --bind \"$0\" \"$0\"", path(), store());
+  if (!found) GTEST_SKIP() << "a mount namespace is not permitted here";
+  is(condition_in(*found, "mount"), "broken", "the file itself is a mount point", "mount the folder");
+}
+
+TEST_F(doctor_on_sqlite, finds_a_disk_that_is_nearly_full) {
+  fs::create_directory(file("small"));
+  const std::string url = "sqlite:" + file("small/locks.db");
+  const auto little = findings_behind("mount -t tmpfs -o size=1m none \"$0\"", file("small"), url);
+  if (!little) GTEST_SKIP() << "a mount namespace is not permitted here";
+  is(condition_in(*little, "space"), "warning", "1 MiB are free", "df -h");
+  const auto few = findings_behind("mount -t tmpfs -o size=1g,nr_inodes=5 none \"$0\"", file("small"), url);
+  ASSERT_TRUE(few);
+  is(condition_in(*few, "space"), "warning", "1024 MiB are free, and 4 inodes", "df -i");
+  const auto enough = findings_behind("mount -t tmpfs -o size=1g none \"$0\"", file("small"), url);
+  ASSERT_TRUE(enough);
+  is_kept(condition_in(*enough, "space"), "1024 MiB are free");
+}
+
+TEST_F(doctor_on_sqlite, finds_a_lease_clock_whose_offset_it_cannot_read) {
+  make_store();
+  const auto found = findings_behind("mount -t tmpfs none /proc", path(), store());
+  if (!found) GTEST_SKIP() << "a mount namespace is not permitted here";
+  is(condition_in(*found, "lease clock"), "warning", "/proc is not mounted", "mount -t proc");
+}
+
 TEST_F(doctor_on_sqlite, finds_hard_links) {
   make_store();
   fs::create_hard_link(path(), file("other.db"));
@@ -127,6 +177,25 @@ TEST_F(doctor_on_sqlite, finds_permissions_of_a_group_that_do_not_go_together) {
   ASSERT_EQ(::chmod(path().c_str(), 0664), 0);
   ASSERT_EQ(::chmod(scratch_.path().c_str(), 01770), 0);
   is(condition(store(), "folder", 1), "warning", "it is sticky");
+}
+
+TEST_F(doctor_on_sqlite, finds_a_user_who_may_only_read) {
+  const auto folder = file("shared");
+  const auto url = "sqlite:" + folder + "/locks.db";
+  fs::create_directory(folder);
+  ASSERT_EQ(holdfast({"run", "nightly", "--store", url, "--", "true"}).status, 0);
+  ASSERT_EQ(::chmod((folder + "/locks.db").c_str(), 0444), 0);
+  ASSERT_EQ(::chmod(folder.c_str(), 0555), 0);
+  ASSERT_EQ(::chmod(scratch_.path().c_str(), 0755), 0);
+  strings command{HOLDFAST_COMMAND, "doctor", "--json", "--store", url};
+  if (::geteuid() == 0)  // who may write all files
+    command.insert(command.begin(), {"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"});
+  const auto run = process{scratch_, command, {environment()}}.wait();
+  ASSERT_EQ(::chmod(folder.c_str(), 0755), 0);
+  EXPECT_EQ(run.status, 2) << run.out << run.err;
+  const auto lines = parse_lines(run.out);
+  ASSERT_EQ(lines.size(), 1U);
+  is(condition_in(lines[0]["findings"], "rights"), "broken", "", "give the user read and write permission");
 }
 
 TEST_F(doctor_on_sqlite, finds_foreign_files_beside_it) {

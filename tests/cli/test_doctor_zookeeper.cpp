@@ -3,6 +3,9 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
 
 #include "doctor_fixture.hpp"
 #include "support/fault_proxy.hpp"
@@ -14,6 +17,7 @@ namespace holdfast::test {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 using namespace std::chrono_literals;
@@ -34,11 +38,12 @@ TEST_F(doctor_on_zookeeper, finds_an_ensemble_in_order_and_makes_no_node) {
   for (std::size_t i = 0; i < zookeeper_ensemble::size; ++i)
     ASSERT_TRUE(eventually([&] { return servers[i].monitored("zk_cnt_fsynctime") > 0; }));
   const auto run = holdfast({"doctor", "--store", servers.url("/app"), "--all"});
-  EXPECT_EQ(run.status, 0) << run.out << run.err;
-  EXPECT_THAT(run.out, AllOf(HasSubstr("the ensemble: 7 of 7 conditions are kept"),
-                             HasSubstr("kept     size: 3 servers have a vote"),
-                             HasSubstr("kept     role: it is a leader"),
-                             HasSubstr("kept     forceSync: it forced writes"), Not(HasSubstr("mend:"))));
+  EXPECT_EQ(run.status, status_in_order()) << run.out << run.err;
+  EXPECT_THAT(
+      of_store(run.out),
+      AllOf(HasSubstr("the ensemble: 7 of 7 conditions are kept"),
+            HasSubstr("kept     size: 3 servers have a vote"), HasSubstr("kept     role: it is a leader"),
+            HasSubstr("kept     forceSync: it forced writes"), Not(HasSubstr("mend:"))));
   EXPECT_EQ(console.children("/"), strings{"zookeeper"});
 }
 
@@ -60,6 +65,43 @@ TEST_F(doctor_on_zookeeper, finds_servers_that_are_away_and_a_majority_that_is) 
 TEST_F(doctor_on_zookeeper, finds_a_url_with_one_of_the_servers) {
   zookeeper_ensemble servers{forced()};
   is(condition(servers[0].url(), "addresses", 1), "warning", "the URL names one of them");
+}
+
+TEST_F(doctor_on_zookeeper, counts_no_vote_of_an_observer) {
+  auto observer = forced();
+  observer.observes = true;
+  zookeeper_ensemble servers{{forced(), forced(), observer}};
+  is(condition(servers.url(), "size", 1), "warning", "2 servers have a vote and 1 observer");
+  EXPECT_THAT(findings(servers.url(), 1),
+              Contains(AllOf(Contains(json("it is an observer")), Contains(json("kept")),
+                             Contains(json(servers[2].address())))));
+}
+
+/// The leader stands still: requests that write wait at the server that has them from a client.
+TEST_F(doctor_on_zookeeper, finds_a_server_where_many_requests_wait) {
+  auto patient = forced();
+  patient.lines = {"syncLimit=300"};  // of 200 ms
+  zookeeper_ensemble servers{patient};
+  zookeeper_server& leader = servers.leader();
+  zookeeper_server& busy = servers.follower();
+  is_kept(condition(busy.url(), "load", 1), "0 requests wait");
+  constexpr int many = 100;
+  std::vector<std::unique_ptr<zookeeper_console>> clients;
+  for (int i = 0; i < many; ++i) clients.push_back(std::make_unique<zookeeper_console>(busy.port()));
+  leader.stop();
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < many; ++i)
+    threads.emplace_back([&, i] {
+      try {
+        clients[static_cast<std::size_t>(i)]->create("/x" + std::to_string(i));
+      } catch (const std::exception&) {
+        // The leader stands still for too long; what was to be seen by then is checked below.
+      }
+    });
+  EXPECT_TRUE(eventually([&] { return busy.monitored("zk_outstanding_requests") >= many; }));
+  const auto found = condition(busy.url("?connect_timeout=1s"), "load", 2);
+  leader.go_on();
+  is(found, "warning", "requests wait, and an answer takes ", "srst");
 }
 
 TEST_F(doctor_on_zookeeper, finds_servers_of_different_ensembles) {
@@ -207,7 +249,28 @@ TEST_F(doctor_on_zookeeper, finds_a_list_that_clients_of_java_can_hardly_read) {
   zookeeper_console console{server.port()};
   console.create("/app");
   for (int i = 0; i < 70; ++i) console.create("/app/" + std::to_string(i) + std::string(8000, 'n'));
-  is(condition(server.url("/app"), "jute.maxbuffer", 1), "warning", "below /app takes 547 KiB");
+  is(condition(server.url("/app"), "jute.maxbuffer", 1), "warning",
+     "below /app takes 547 KiB, and jute.maxbuffer, which no server tells, is taken for 1024 KiB",
+     "jute_maxbuffer=BYTES in the URL");
+  const std::string raised = server.url("/app?jute_maxbuffer=4194303");
+  is_kept(condition(raised, "jute.maxbuffer", 1), "takes 547 KiB of 4096 KiB");
+  EXPECT_EQ(holdfast({"run", "x", "--store", raised, "--", "true"}).status, 0) << "clients have the same URL";
+}
+
+TEST_F(doctor_on_zookeeper, measures_the_first_of_many_lists) {
+  zookeeper_server server{forced()};
+  zookeeper_console console{server.port()};
+  console.create("/app");
+  for (int i = 0; i < 999; ++i) console.create("/app/" + std::to_string(i));
+  is_kept(condition(server.url("/app"), "jute.maxbuffer", 1),
+          "the longest of all lists of nodes takes 6 KiB");
+  console.create("/app/999");
+  is_kept(condition(server.url("/app"), "jute.maxbuffer", 1),
+          "the longest of the first 1000 lists of nodes takes 6 KiB");
+  console.create("/app/0/theirs", {}, zookeeper_console::kind::persistent, {{31, "digest", "app:hash"}});
+  console.set_rights("/app/0", {{31, "digest", "app:hash"}});
+  is(condition(server.url("/app"), "jute.maxbuffer", 1), "unknown",
+     "the nodes below /app/0 cannot be listed");
 }
 
 }  // namespace

@@ -83,6 +83,15 @@ TEST_F(elect, says_where_nobody_leads) {
   EXPECT_EQ(holdfast({"elect", "boss", "--", "/no/such/command"}).status, 127);
 }
 
+TEST_F(elect, ends_if_its_command_cannot_be_executed_in_the_first_term) {
+  write_file(file("job"), "#!/no/such/interpreter\n");
+  ::chmod(file("job").c_str(), 0700);
+  const auto ended = holdfast({"elect", "boss", "--", file("job")});
+  EXPECT_EQ(ended.status, 127);
+  EXPECT_THAT(ended.err, HasSubstr("cannot execute"));
+  EXPECT_EQ(holdfast({"leader", "boss"}).status, 1);
+}
+
 TEST_F(elect, ends_the_command_when_the_term_is_lost_and_stands_by_again) {
   auto first = candidate("first");
   ASSERT_TRUE(leads("first"));
@@ -196,14 +205,16 @@ TEST_F(elect, stays_while_its_program_is_replaced) {
 TEST_F(elect, shows_each_leader_as_it_comes) {
   auto watch = start({"leader", "boss", "--watch"});
   auto watch_in_json = start({"leader", "boss", "--watch", "--json"});
-  ASSERT_TRUE(eventually([&] { return watch->out() == "\n" && !watch_in_json->out().empty(); }));
+  const auto lines_in_json = [&] { return whole_lines(watch_in_json->out()); };
+  ASSERT_TRUE(eventually([&] { return watch->out() == "\n" && lines_in_json().size() == 1; }));
   auto first = candidate("first");
   EXPECT_TRUE(eventually([&] { return watch->out() == "\nfirst\n"; }));
+  EXPECT_TRUE(eventually([&] { return lines_in_json().size() == 2; })) << "it may look later";
   first->signal(SIGTERM);
   EXPECT_EQ(first->wait().status, 128 + SIGTERM);
   EXPECT_TRUE(eventually([&] { return watch->out() == "\nfirst\n\n"; }));
-  EXPECT_TRUE(eventually([&] { return parse_lines(watch_in_json->out()).size() == 3; }));
-  const auto lines = parse_lines(watch_in_json->out());
+  EXPECT_TRUE(eventually([&] { return lines_in_json().size() == 3; }));
+  const auto lines = lines_in_json();
   EXPECT_EQ(lines.at(1)["value"], "first");
   EXPECT_EQ(lines.at(2)["leader"], false);
   watch->signal(SIGTERM);

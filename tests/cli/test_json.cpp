@@ -35,7 +35,7 @@ TEST(json_of_a_deadlock, has_no_number_for_a_process_that_is_not_known) {
   cli::investigation found;
   found.graph = found.confirmed = std::make_shared<cli::wait_graph>(
       std::vector{lock_of("a", "one", "other"), lock_of("b", "other", "one")});
-  found.deadlocks = found.confirmed->deadlocks();
+  for (auto& members : found.confirmed->deadlocks()) found.deadlocks.push_back({std::move(members), nullptr});
   const auto deadlocks = cli::describe_deadlocks(found)["deadlocks"];
   ASSERT_EQ(deadlocks.size(), 1U) << deadlocks;
   ASSERT_EQ(deadlocks[0].size(), 2U) << deadlocks;

@@ -174,7 +174,7 @@ TEST_F(awaiting, ends_when_the_last_holder_has_gone_and_takes_nothing) {
 }
 
 TEST_F(awaiting, sees_a_hold_that_ends_with_its_ttl) {
-  auto holder = start_holder("x", {"--ttl", "1s"});
+  auto holder = start_holder("x", {"--ttl", "6s"});
   auto waiter = start({"wait", "x"});
   holder->signal(SIGKILL);
   EXPECT_EQ(waiter->wait().status, 0);
@@ -189,10 +189,6 @@ class watching : public command_test {
       }
       return false;
     });
-  }
-
-  static std::vector<json> whole_lines(const std::string& text) {
-    return parse_lines(text.substr(0, text.rfind('\n') + 1));
   }
 };
 

@@ -163,6 +163,16 @@ TEST_F(pace, says_nothing_of_a_claim_that_is_not_in_the_queue) {
   EXPECT_FALSE(turn(1));
 }
 
+TEST(pace_texts, say_how_fast_the_queue_moves) {
+  const auto text = [](duration between) {
+    return pace_text({.until_turn = 1h, .between = between, .handovers = 5});
+  };
+  EXPECT_EQ(text(1234ms), "one hand-over every 1.2s, as the last 5");
+  EXPECT_EQ(text(350ms), "one hand-over every 350ms, as the last 5");
+  EXPECT_EQ(text(9960ms), "one hand-over every 10.0s, as the last 5");
+  EXPECT_EQ(text(130s), "one hand-over every 2m10s, as the last 5");
+}
+
 TEST(rounded_estimates, are_as_exact_as_they_are_true) {
   EXPECT_EQ(rounded_estimate(1ms), 1s);
   EXPECT_EQ(rounded_estimate(7400ms), 7s);

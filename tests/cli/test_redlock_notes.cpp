@@ -43,6 +43,7 @@ TEST_F(redlock_notes, are_none_where_all_servers_agree) {
 
 TEST_F(redlock_notes, name_a_server_that_is_stopped) {
   const auto holder = hold("stock");
+  ASSERT_TRUE(eventually([&] { return servers_.holds_of("stock") == 3; })) << "two have granted it";
   servers_.server(1).stop();
   const std::string place = "127.0.0.1:" + std::to_string(servers_.server(1).port());
   EXPECT_THAT(ask({"show", "stock"}).out, HasSubstr("note: " + place + ": does not answer"));

@@ -151,6 +151,31 @@ TEST_F(run, ends_with_the_status_that_was_asked_for_where_others_hold) {
   }
 }
 
+/// A container that is started anew has the host name that it had, and its command is process 1 again.
+TEST_F(run, takes_no_former_process_with_the_same_id_for_itself) {
+  process second{scratch_,
+                 {"sh", "-c",
+                  "echo $$ >" + file("pid") + "; while [ ! -e " + file("go") +
+                      " ]; do sleep 0.01; done; exec " HOLDFAST_COMMAND " run x -E 9 --wait 0 -- true"},
+                 {environment()}};
+  ASSERT_TRUE(eventually([&] { return contents(file("pid")).ends_with('\n'); }));
+  const auto first = start_holder("x", {"--ttl", "10m"});
+  first->signal(SIGKILL);
+  process edit{scratch_,
+               {"sqlite3", "-bail", file("locks.db"), ".timeout 60000",
+                "update holdfast_locks_claims set metadata = json_set(metadata, '$.pid', " +
+                    std::to_string(second.pid()) + ");"},
+               {}};
+  ASSERT_TRUE(eventually([&] {
+    const json holder = show("x")["holders"].at(0);
+    return holder["pid"] == second.pid() && holder["age_s"] > 2;
+  }));
+  write_file(file("go"), "");
+  const auto refused = second.wait();
+  EXPECT_EQ(refused.status, 9) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("it is held by sh on "));
+}
+
 TEST_F(run, advises_a_longer_wait_only_where_there_was_one) {
   const auto holder = start_holder("x");
   EXPECT_THAT(holdfast({"run", "x", "--wait", "10ms", "--", "true"}).err, HasSubstr("longer --wait"));

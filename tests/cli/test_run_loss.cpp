@@ -3,6 +3,8 @@
 #include <ctime>
 #include <gmock/gmock.h>
 #include <sstream>
+#include <sys/resource.h>
+#include <thread>
 
 #include "fixture.hpp"
 
@@ -207,13 +209,31 @@ TEST_F(run_loss, a_guardian_that_was_killed_is_replaced) {
   EXPECT_TRUE(all_dead());
 }
 
+/// No process can be made for a while, which a machine without memory has in common with this.
+TEST_F(run_loss, a_guardian_that_could_not_be_replaced_at_once_is_replaced_later) {
+  auto wrapper = start_deaf("15s");
+  const pid_t first = guardian_of(wrapper->pid());
+  ASSERT_NE(first, 0);
+  rlimit before{};
+  ASSERT_EQ(::prlimit(wrapper->pid(), RLIMIT_NOFILE, nullptr, &before), 0);
+  const rlimit none{.rlim_cur = 4, .rlim_max = before.rlim_max};  // poll() needs as many as it looks at
+  ASSERT_EQ(::prlimit(wrapper->pid(), RLIMIT_NOFILE, &none, nullptr), 0);
+  ::kill(first, SIGKILL);
+  ASSERT_TRUE(eventually([&] { return !state_of(first); }));  // reaped; the attempt to replace it is next
+  std::this_thread::sleep_for(100ms);  // an attempt that came later would succeed, and show nothing
+  ASSERT_EQ(::prlimit(wrapper->pid(), RLIMIT_NOFILE, &before, nullptr), 0);
+  ASSERT_TRUE(eventually([&] { return guardian_of(wrapper->pid()) != 0; }));
+  wrapper->signal(SIGKILL);
+  EXPECT_TRUE(all_dead());
+}
+
 TEST_F(run_loss, says_why) {
   auto forced = start_holder("x");
   EXPECT_EQ(holdfast({"release", "--force", "x"}).status, 0);
   EXPECT_THAT(forced->wait().err, HasSubstr("The store no longer has the lease"));
 
   // A file that others keep locked for longer than the lease lasts: no renewal comes through.
-  auto silent = start_holder("y", {"--ttl", "2s", "--json"});
+  auto silent = start_holder("y", {"--ttl", "6s", "--json"});
   process locker{
       scratch_,
       {"sqlite3", "-bail", file("locks.db"), ".timeout 60000", "begin exclusive;",

@@ -58,10 +58,10 @@ TEST_F(run_rests, a_release_waits_for_no_grace) {
 }
 
 TEST_F(run_rests, a_grace_follows_a_holder_that_was_killed) {
-  auto holder = start_holder("job", {"--ttl", "500ms", "--grace", "1h"});
+  auto holder = start_holder("job", {"--ttl", "6s", "--grace", "1h"});
   holder->signal(SIGKILL);
   holder->wait();
-  const auto next = holdfast({"run", "job", "--wait", "2s", "--", "true"});
+  const auto next = holdfast({"run", "job", "--wait", "7s", "--", "true"});
   EXPECT_EQ(next.status, 75) << next.err;
   EXPECT_GT(show("job")["holders"][0]["expires_in_s"], 3000);
 }

@@ -71,7 +71,7 @@ TEST_F(run_several, gives_a_nested_run_the_names_of_its_own_alone) {
 }
 
 TEST_F(run_several, ends_the_command_when_one_is_lost) {
-  const auto said = holdfast({"run", "a", "--and", "b", "--ttl", "1s", "--json", "--", "sh", "-c",
+  const auto said = holdfast({"run", "a", "--and", "b", "--ttl", "30s", "--json", "--", "sh", "-c",
                               HOLDFAST_COMMAND " release b --force; sleep 60"});
   EXPECT_EQ(said.status, 76);
   const auto report = parse_lines(said.err).at(0);
@@ -79,7 +79,7 @@ TEST_F(run_several, ends_the_command_when_one_is_lost) {
   EXPECT_EQ(report["reason"], "ended_at_store");
   EXPECT_EQ(report["lost_name"], "b");
   EXPECT_EQ(report["others"][0]["name"], "b");
-  const auto text = holdfast({"run", "a", "--and", "b", "--ttl", "1s", "--", "sh", "-c",
+  const auto text = holdfast({"run", "a", "--and", "b", "--ttl", "30s", "--", "sh", "-c",
                               HOLDFAST_COMMAND " release b --force; sleep 60"});
   EXPECT_THAT(text.err, HasSubstr("the lock 'b' (token "));
 }

@@ -1,6 +1,8 @@
 #include <csignal>
 #include <fstream>
 #include <gmock/gmock.h>
+#include <string>
+#include <unistd.h>
 
 #include "fixture.hpp"
 
@@ -66,6 +68,26 @@ TEST_F(run_signals, stop_and_continue_the_command_while_the_lock_is_kept) {
   wrapper->signal(SIGCONT);
   EXPECT_TRUE(eventually([&] { return state_of(holder_pid()) != 'T'; }));
   EXPECT_TRUE(wrapper->running());
+}
+
+TEST_F(run_signals, that_are_refused_are_reported_once) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can start a command of another user";
+  // Root without the right to signal other users' processes, as any user is beside sudo.
+  process wrapper{scratch_,
+                  {"setpriv", "--bounding-set=-kill", HOLDFAST_COMMAND, "run", "x", "--", "setpriv",
+                   "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c", "echo $$; exec sleep 100"},
+                  {.environment = environment()}};
+  ASSERT_TRUE(eventually([&] { return wrapper.out().ends_with('\n'); })) << wrapper.err();
+  const auto pid = wrapper.out().substr(0, wrapper.out().find('\n'));
+  const std::string report = "cannot signal 'setpriv' (process " + pid + "): it runs as another user.";
+  wrapper.signal(SIGTERM);
+  EXPECT_TRUE(eventually([&] { return wrapper.err().find(report) != std::string::npos; }));
+  wrapper.signal(SIGUSR1);
+  EXPECT_FALSE(is_dead(std::stoi(pid)));
+  ::kill(std::stoi(pid), SIGKILL);
+  const auto ended = wrapper.wait();
+  EXPECT_EQ(ended.status, 128 + SIGKILL);
+  EXPECT_EQ(ended.err.find(report), ended.err.rfind(report)) << ended.err;
 }
 
 TEST_F(run_signals, end_a_wait_and_leave_nothing_in_the_queue) {

@@ -66,7 +66,8 @@ TEST_F(on_terminal, a_wait_estimates_its_turn_after_two_hand_overs) {
   EXPECT_EQ(rest_of_line(screen), "");
   claims[1]->signal(SIGTERM);
   EXPECT_TRUE(screen.shows("1 ahead in the queue; our turn in about "));
-  EXPECT_TRUE(screen.shows(", at the pace of the last 2 hand-overs"));
+  EXPECT_TRUE(screen.shows(", at one hand-over every "));
+  EXPECT_TRUE(screen.shows(", as the last 2"));
   claims[2]->signal(SIGTERM);
   EXPECT_TRUE(screen.shows("next in the queue"));
   claims[3]->signal(SIGTERM);

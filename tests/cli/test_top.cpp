@@ -3,14 +3,17 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <future>
 #include <gmock/gmock.h>
 
 #include "fixture.hpp"
+#include "live/reader.hpp"
 #include "output/text.hpp"
 #include "support/fault_proxy.hpp"
 #include "support/redis_server.hpp"
 #include "terminal.hpp"
 #include "top/board.hpp"
+#include "top/lock_view.hpp"
 #include "top/screen.hpp"
 
 namespace holdfast::test {
@@ -19,6 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 using cli::board;
 using cli::key;
+using cli::wait_lengths;
 using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
@@ -50,7 +54,7 @@ strings names_on(const board& of, std::size_t height = 24) {
 
 TEST(top_board, sorts_by_each_column_and_keeps_the_selected_lock) {
   board table;
-  table.update({lock("a", 0, 1, 9s), lock("b", 2, 2, 1s), lock("c", 1, 3, 5s)}, {{"c", 7s}, {"b", 3s}},
+  table.update({lock("a", 0, 1, 9s), lock("b", 2, 2, 1s), lock("c", 1, 3, 5s)}, {{"c", 7s}, {"b", 3s}}, {},
                start_of_time);
   EXPECT_THAT(names_on(table), ElementsAre("NAME", "b", "c", "a"));
   table.move(1);
@@ -62,9 +66,9 @@ TEST(top_board, sorts_by_each_column_and_keeps_the_selected_lock) {
   table.sort_by(board::order::name);
   EXPECT_THAT(names_on(table), ElementsAre("NAME", "a", "b", "c"));
   EXPECT_EQ(table.selected()->name, "c");
-  table.update({lock("a", 0, 1)}, {}, start_of_time + 1s);
+  table.update({lock("a", 0, 1)}, {}, {}, start_of_time + 1s);
   EXPECT_EQ(table.selected()->name, "a") << "the selected one has gone";
-  table.update({}, {}, start_of_time + 2s);
+  table.update({}, {}, {}, start_of_time + 2s);
   EXPECT_EQ(table.selected(), nullptr);
   table.move(1);
 }
@@ -72,12 +76,12 @@ TEST(top_board, sorts_by_each_column_and_keeps_the_selected_lock) {
 TEST(top_board, counts_the_grants_that_it_has_seen_over_ten_seconds) {
   board table;
   table.sort_by(board::order::grants);
-  table.update({lock("a", 0, 1), lock("b", 0, 1)}, {}, start_of_time);
-  table.update({lock("a", 0, 1), lock("b", 0, 7)}, {}, start_of_time + 1s);
-  table.update({lock("a", 0, 1), lock("b", 0, 9)}, {}, start_of_time + 2s);
+  table.update({lock("a", 0, 1), lock("b", 0, 1)}, {}, {}, start_of_time);
+  table.update({lock("a", 0, 1), lock("b", 0, 7)}, {}, {}, start_of_time + 1s);
+  table.update({lock("a", 0, 1), lock("b", 0, 9)}, {}, {}, start_of_time + 2s);
   EXPECT_THAT(names_on(table), ElementsAre("NAME", "b", "a"));
   EXPECT_THAT(table.lines(200, 3, plain)[1], HasSubstr(" 0.2 "));
-  table.update({lock("a", 0, 1), lock("b", 0, 9)}, {}, start_of_time + 20s);
+  table.update({lock("a", 0, 1), lock("b", 0, 9)}, {}, {}, start_of_time + 20s);
   EXPECT_THAT(table.lines(200, 3, plain)[2], HasSubstr(" 0.0 "));
 }
 
@@ -86,7 +90,7 @@ TEST(top_board, fits_any_screen_and_shows_the_block_of_the_selected_line) {
   std::vector<lock_summary> locks;
   for (int i = 0; i < 100; ++i) locks.push_back(lock("name-" + std::to_string(100 + i), 0, 1));
   locks.push_back(lock("long" + std::string(300, 'x') + "\x1b[31m", 0, 1));
-  table.update(locks, {}, start_of_time);
+  table.update(locks, {}, {}, start_of_time);
   for (const std::size_t width : {1U, 5U, 79U, 300U}) {
     const auto lines = table.lines(width, 20, plain);
     EXPECT_THAT(lines, SizeIs(20));
@@ -104,11 +108,49 @@ TEST(top_board, fits_any_screen_and_shows_the_block_of_the_selected_line) {
   EXPECT_THAT(table.lines(80, 1, plain), SizeIs(1));
 }
 
-TEST(top_board, wants_the_wait_of_the_longest_queues) {
+TEST(top_board, looks_at_all_queues_in_turn_and_sorts_by_the_waits_that_it_knows) {
   board table;
-  table.update({lock("a", 1, 1), lock("b", 9, 1), lock("c", 0, 1), lock("d", 5, 1)}, {}, start_of_time);
-  EXPECT_THAT(table.most_waited_for(2), ElementsAre("b", "d"));
-  EXPECT_THAT(table.most_waited_for(9), ElementsAre("b", "d", "a"));
+  table.sort_by(board::order::wait);
+  const auto see = [&](const wait_lengths& waits, duration after) {
+    table.update({lock("a", 1, 1), lock("b", 9, 1), lock("c", 0, 1), lock("d", 5, 1)}, waits, {},
+                 start_of_time + after);
+    return table.waits().names_to_look_at(2);
+  };
+  EXPECT_THAT(see({}, 0s), ElementsAre("b", "d")) << "the longest queues first";
+  EXPECT_THAT(table.lines(200, 5, plain)[1], AllOf(HasSubstr("a "), HasSubstr(" ?  ")));
+  EXPECT_THAT(see({{"b", 1s}, {"d", 2s}}, 1s), ElementsAre("a", "b"));
+  EXPECT_THAT(names_on(table), ElementsAre("NAME", "d", "b", "a", "c"));
+  EXPECT_TRUE(table.waits().has_unknown());
+  // The longest wait is that of the shortest queue.
+  EXPECT_THAT(see({{"a", 9s}, {"b", 2s}}, 2s), ElementsAre("b", "d"));
+  EXPECT_THAT(names_on(table), ElementsAre("NAME", "a", "d", "b", "c"));
+  EXPECT_THAT(table.lines(200, 5, plain)[1], HasSubstr(" 9s "));
+  EXPECT_THAT(table.lines(200, 5, plain)[2], HasSubstr(" 3s ")) << "it goes on";
+  EXPECT_FALSE(table.waits().has_unknown());
+}
+
+TEST(top_lock_view, says_what_does_not_fit) {
+  lock_state state;
+  state.name = "job";
+  state.holders.emplace_back();
+  state.holders.back().token = fencing_token{7};
+  state.notes.push_back({.server = "redis-3", .text = "does not answer", .answers = false});
+  state.waiters.resize(30);
+  EXPECT_EQ(cli::title_of(state, 200), "job: 30 waiting");
+  EXPECT_EQ(cli::title_of(state, 30), "job: at least 30 waiting");
+  const auto all = cli::lines_of(state, 100);
+  ASSERT_THAT(all, SizeIs(32));
+  EXPECT_THAT(all[0], HasSubstr("held by"));
+  EXPECT_THAT(all[1], testing::StartsWith("note: redis-3")) << "before the queue";
+  EXPECT_THAT(all[2], testing::StartsWith("1. "));
+  EXPECT_EQ(cli::lines_of(state, 32), all) << "all fit";
+  const auto cut = cli::lines_of(state, 10);
+  ASSERT_THAT(cut, SizeIs(10));
+  EXPECT_THAT(cut[8], testing::StartsWith("7. "));
+  EXPECT_EQ(cut[9], "… and 23 more in the queue");
+  EXPECT_THAT(cli::lines_of(state, 2), ElementsAre(all[0], "… and 31 more lines"));
+  EXPECT_THAT(cli::lines_of(state, 1), ElementsAre("… and 32 more lines"));
+  EXPECT_THAT(cli::lines_of(state, 0), SizeIs(0));
 }
 
 TEST(top_keys, are_taken_from_what_a_terminal_sends) {
@@ -140,6 +182,34 @@ class top : public command_test {
     return {command, environment_with(additions)};
   }
 };
+
+// The second comes while the first one is carried out: both are taken at once.
+TEST(top_reader, carries_out_an_action_after_one_that_fails) {
+  client locks{"memory:"};
+  cli::store_reader reader{locks, {1h, 1h}};
+  std::promise<void> begun;
+  std::promise<void> go_on;
+  std::promise<void> done;
+  reader.perform([&](const client&) {
+    begun.set_value();
+    go_on.get_future().wait();
+    return std::string{"first"};
+  });
+  ASSERT_EQ(begun.get_future().wait_for(60s), std::future_status::ready);
+  reader.perform([](const client&) -> std::string { throw error{errc::unavailable, "not now"}; });
+  reader.perform([&](const client&) {
+    done.set_value();
+    return std::string{"third"};
+  });
+  go_on.set_value();
+  ASSERT_EQ(done.get_future().wait_for(60s), std::future_status::ready) << "dropped without a word";
+  std::string said;
+  EXPECT_TRUE(eventually([&] {
+    if (const auto news = reader.take_message()) said += news->text + '\n';
+    return said.find("third") != std::string::npos;
+  }));
+  EXPECT_THAT(said, AllOf(HasSubstr("first"), HasSubstr("not now")));
+}
 
 TEST_F(top, needs_a_terminal) {
   const auto run = holdfast({"top"});

@@ -1,12 +1,14 @@
 // Who waits for whom, and what of it is a deadlock.
 
 #include <algorithm>
+#include <chrono>
 #include <gmock/gmock.h>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "why/remedy.hpp"
 #include "why/wait_graph.hpp"
 
 namespace holdfast::cli {
@@ -64,7 +66,26 @@ class wait_graphs : public testing::Test {
   }
   [[nodiscard]] std::vector<std::set<std::int64_t>> deadlocks() const { return deadlocks_in(locks()); }
 
+  /// As holds(), with a token; later ones are younger.
+  void is_granted(std::int64_t pid, const std::string& name, mode in = mode::exclusive) {
+    holds(pid, name, in);
+    claim_state& hold = lock(name).holders.back();
+    hold.token = fencing_token{++grants_};
+    hold.age = std::chrono::hours{1} - std::chrono::minutes{grants_};
+  }
+  /// The name whose hold is to be ended, of the only deadlock; empty: no single one ends it.
+  [[nodiscard]] std::string remedy() const {
+    const wait_graph graph{locks()};
+    const auto deadlocks = graph.deadlocks();
+    EXPECT_EQ(deadlocks.size(), 1U);
+    std::size_t attempts = 50;
+    const claim_on* const hold =
+        deadlocks.empty() ? nullptr : hold_to_end(graph, deadlocks.front(), attempts);
+    return hold == nullptr ? std::string{} : hold->name;
+  }
+
   std::map<std::string, lock_state> locks_;
+  unsigned grants_ = 0;
 };
 
 TEST_F(wait_graphs, of_a_chain_have_no_deadlock) {
@@ -255,6 +276,71 @@ TEST_F(wait_graphs, lead_from_a_holder_to_what_it_waits_for) {
   EXPECT_EQ(holder.waits.front().place, 2U);
   ASSERT_EQ(holder.holds.size(), 2U);
   EXPECT_EQ(holder.holds.back().name, "c");
+}
+
+TEST_F(wait_graphs, end_by_the_youngest_hold_of_the_cycle) {
+  is_granted(1, "a");
+  is_granted(2, "b");
+  waits(1, "b");
+  waits(2, "a");
+  EXPECT_EQ(remedy(), "b");
+}
+
+TEST_F(wait_graphs, do_not_end_by_a_younger_hold_that_nobody_in_the_cycle_waits_for) {
+  is_granted(1, "x");
+  is_granted(2, "y");
+  is_granted(1, "z");
+  waits(1, "y");
+  waits(2, "x");
+  waits(3, "z");
+  EXPECT_EQ(remedy(), "y");
+}
+
+TEST_F(wait_graphs, do_not_end_by_a_hold_that_rests) {
+  is_granted(1, "a");
+  is_granted(2, "b");
+  is_granted(1, "b", mode::shared);
+  lock("b").holders.back().claimant.released = true;
+  waits(1, "b");
+  waits(2, "a");
+  const wait_graph graph{locks()};
+  const auto deadlocks = graph.deadlocks();
+  std::size_t attempts = 0;
+  EXPECT_EQ(hold_to_end(graph, deadlocks.at(0), attempts), nullptr) << "more than may be tried";
+  attempts = 50;
+  const auto* const hold = hold_to_end(graph, deadlocks.at(0), attempts);
+  EXPECT_LT(attempts, 50U);
+  ASSERT_NE(hold, nullptr);
+  EXPECT_EQ(hold->claim.token, fencing_token{2});
+}
+
+TEST_F(wait_graphs, do_not_end_by_one_of_two_readers_who_both_keep_the_writer_waiting) {
+  is_granted(3, "b");
+  is_granted(1, "a", mode::shared);
+  is_granted(2, "a", mode::shared);
+  waits(3, "a");
+  waits(1, "b", mode::shared);
+  waits(2, "b", mode::shared);
+  EXPECT_EQ(remedy(), "b");
+}
+
+TEST_F(wait_graphs, of_two_cycles_with_a_common_member_may_end_by_no_single_hold) {
+  is_granted(1, "a");
+  is_granted(2, "b", mode::shared);
+  is_granted(3, "b", mode::shared);
+  is_granted(1, "d");
+  waits(1, "b");
+  waits(2, "a");
+  waits(3, "d");
+  EXPECT_EQ(remedy(), "");
+}
+
+TEST_F(wait_graphs, end_by_no_hold_without_a_token) {
+  holds(1, "a");
+  holds(2, "b");
+  waits(1, "b");
+  waits(2, "a");
+  EXPECT_EQ(remedy(), "");
 }
 
 }  // namespace

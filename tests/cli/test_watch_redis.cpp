@@ -21,11 +21,16 @@ TEST_F(watching_redis, goes_on_beside_a_key_that_is_the_name_of_no_lock) {
   const auto seen = [&](const std::string& name) {
     return eventually([&] { return watch->out().find("  " + name + "  ") != std::string::npos; });
   };
-  EXPECT_EQ(holdfast({"run", "x", "--store", server.url(), "--", "sleep", "0.1"}).status, 0);
+  // Each holds until it is seen: a watch that starts late, or looks late, shows no hold that has ended.
+  const auto first = start_holder("x", {"--store", server.url()});
   EXPECT_TRUE(seen("x"));
   server.ask({"SET", "holdfast:c\td", "1"});
-  EXPECT_EQ(holdfast({"run", "y", "--store", server.url(), "--", "sleep", "0.1"}).status, 0);
+  const auto second = start_holder("y", {"--store", server.url()});
   EXPECT_TRUE(seen("y"));
+  for (auto* const holder : {first.get(), second.get()}) {
+    holder->signal(SIGTERM);
+    EXPECT_EQ(holder->wait().status, 128 + SIGTERM);
+  }
   watch->signal(SIGTERM);
   const auto said = watch->wait();
   EXPECT_EQ(said.status, 0);

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "fixture.hpp"
+#include "output/shell.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -111,7 +112,15 @@ TEST_F(explanations, names_a_deadlock_with_its_locks_and_processes) {
                              HasSubstr(": holds b, runs the process "), HasSubstr(": waits for a\n"),
                              HasSubstr(": waits for b\n")));
   const auto token = std::to_string(show("b")["holders"][0]["token"].get<std::int64_t>());
-  EXPECT_THAT(run.out, HasSubstr("holdfast release --force --token " + token + " -- 'b'"));
+  const auto command = "holdfast release --force --token " + token + " -- 'b'";
+  EXPECT_THAT(run.out, HasSubstr(command));
+  const auto found = explanation({"--all"}, 2)["deadlocks"];
+  for (const auto& member : found[0]) {
+    for (const auto& hold : member["holds"]) {
+      EXPECT_EQ(hold.contains("ends_deadlock"), hold["name"] == "b") << hold;
+      EXPECT_EQ(hold.value("release_command", ""), hold["name"] == "b" ? command : "");
+    }
+  }
   EXPECT_EQ(holdfast({"release", "b", "--force", "--token", token}).status, 0);
   EXPECT_EQ(first->wait().status, 0);
   EXPECT_TRUE(explanation({"--all"}, 0)["deadlocks"].empty());
@@ -133,6 +142,20 @@ TEST_F(explanations, give_a_command_that_takes_no_name_for_an_option) {
   EXPECT_EQ(said.status, 0) << said.err;
   EXPECT_EQ(said.out, "ended the hold of the lock '--store=redis://it's.evil'\n");
   EXPECT_EQ(first_->wait().status, 0);
+}
+
+TEST_F(explanations, give_a_command_that_reaches_the_store_that_was_chosen_from_any_folder) {
+  lock_up("a");
+  process relative{scratch_,
+                   {"sh", "-c",
+                    std::string{"cd \"$D\"; exec "} + HOLDFAST_COMMAND +
+                        " why --all --store 'sqlite:locks.db?keep_idle=800h'"},
+                   {.environment = environment()}};
+  const auto said = relative.wait();
+  EXPECT_THAT(said.out, HasSubstr(" --store 'sqlite:" + file("locks.db") + "?keep_idle=800h' -- 'a'\n"))
+      << said.err;
+  EXPECT_EQ(cli::store_options("redis://app:***@db", "/etc/it's"),
+            R"(--store 'redis://app:***@db' --password-file '/etc/it'\''s' )");
 }
 
 TEST_F(explanations, give_no_command_with_a_name_that_does_not_show_as_it_is) {

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import unittest
 
-from dashboard import LIVE, PageTest, end, eventually, main, row
+from dashboard import LIVE, PageTest, cell, end, eventually, main, row
 
 LOST = "!document.querySelector('#lost').hidden && document.querySelector('#connection').dataset.state === 'lost'"
 
@@ -52,6 +52,56 @@ class Connection(PageTest):
         stopped_at = self.tab.evaluate(held)
         self.tab.wait("Number.parseInt(document.querySelector('#lost-for').textContent.slice(4)) >= 4")
         self.assertEqual(self.tab.evaluate(held), stopped_at)
+
+
+# Answers that the test holds back: `held` has those of a path, and `let(path)` gives them. Short pauses are none.
+HOLD_BACK = """(() => {
+    const real = {fetch: window.fetch.bind(window), setTimeout: window.setTimeout.bind(window)};
+    window.held = {};
+    window.fetch = async (path, options) => {
+        const kind = String(path).match(/^\\/api\\/(?:why|locks)\\/=[^\\/]*/)?.[0];
+        if (kind === undefined || String(path).endsWith('/timeline')) return real.fetch(path, options);
+        await new Promise((go_on, give_up) => {
+            (window.held[kind] ??= []).push(go_on);
+            options.signal.addEventListener('abort', () => give_up(options.signal.reason));
+        });
+        return real.fetch(path, options);
+    };
+    window.let = (kind) => window.held[kind].forEach((go_on) => go_on());
+    window.setTimeout = (call, pause) => real.setTimeout(call, pause < 1000 ? 0 : pause);
+})()"""
+LOCK = "/api/locks/=before"
+
+
+class SlowAnswers(PageTest):
+    def setUp(self):
+        super().setUp()
+        self.store.hold("before")
+        self.tab = self.open(self.serve())
+        self.tab.wait(row("before"))
+        self.tab.evaluate(HOLD_BACK)
+        self.tab.evaluate("location.hash = '#/lock/before'")
+        self.tab.wait(f"held['{LOCK}'] && held['/api/why/=before']")
+
+    def test_about_the_chain_keep_nobody_from_the_holders(self):
+        self.tab.evaluate(f"window.let('{LOCK}')")
+        self.tab.wait("document.querySelector('#detail .cards .program')")
+        self.assertIn("Reading the queues", self.tab.text("#detail .drawing"))
+        self.tab.evaluate("window.let('/api/why/=before')")
+        self.tab.wait("document.querySelectorAll('.chain .node').length === 2")
+        self.assert_quiet(self.tab)
+
+    def test_are_not_given_up_for_newer_ones(self):
+        self.store.wait_for("before")
+        self.tab.wait(f"{cell('before', 'waiters')} === '1'")
+        # Whatever was to be asked because of this change has been asked now.
+        self.tab.evaluate("new Promise((next) => setTimeout(() => setTimeout(next, 0), 0))")
+        self.assertEqual(self.tab.evaluate(f"held['{LOCK}'].length"), 1)
+        self.tab.evaluate(f"window.let('{LOCK}')")
+        self.tab.wait("document.querySelector('#detail .cards .program')")
+        # And asked again afterwards, for the change.
+        self.tab.wait(f"held['{LOCK}'].length === 2")
+        self.assert_quiet(self.tab)
 
 
 @unittest.skipUnless(shutil.which("redis-server"), "needs redis-server")

@@ -55,12 +55,6 @@ class ForeignLocks(PageTest):
         self.assertRegex(tab.evaluate(NODES)[1], r"holds it; expires in (59m|1h)")
         self.assert_quiet(tab)
 
-    def test_are_no_holds_whose_token_ends_a_deadlock(self):
-        tab = self.open(self.serve())
-        holds = '[{"token": null, "age_s": null}, {"token": "7", "age_s": 5}]'
-        young = f"import('/deadlocks.js').then(({{youngestHold}}) => youngestHold([{{holds: {holds}}}]).token)"
-        self.assertEqual(tab.evaluate(young), "7")
-
 
 if __name__ == "__main__":
     main()

@@ -74,10 +74,11 @@ class Hostile(PageTest):
         tab = self.open(self.serve(), "#/deadlocks")
         tab.wait("document.querySelector('.deadlock pre')")
         command = tab.text(".deadlock pre")
-        self.assertRegex(command, r"^holdfast release --force --token \d+ -- '--store=redis://it'\\''s\.evil'$")
-        # Pasted into a shell, it ends the deadlock.
-        where = {**os.environ, "PATH": f"{os.path.dirname(COMMAND)}:/usr/bin:/bin", "HOLDFAST_STORE": self.store.url}
-        subprocess.run(["sh", "-c", command], check=True, cwd=self.store.folder, env=where,
+        self.assertRegex(command, r"^holdfast release --force --token \d+ --store 'sqlite:/[^']+/locks\.db'"
+                                  r" -- '--store=redis://it'\\''s\.evil'$")
+        # Pasted into a shell elsewhere, it ends the deadlock.
+        where = {**os.environ, "PATH": f"{os.path.dirname(COMMAND)}:/usr/bin:/bin"}
+        subprocess.run(["sh", "-c", command], check=True, cwd="/", env=where,
                        timeout=LIMIT, capture_output=True)
         tab.wait("document.querySelector('.verdict')?.dataset.kind === 'good'")
         self.assert_clean(tab)

@@ -30,12 +30,8 @@ class Locks(PageTest):
         tab.wait("!document.querySelector('#empty').hidden")
         tab.evaluate("window.sameDocument = true")
         seen = len(tab.stream)
-        begin = time.monotonic()
         holder = self.store.hold("new", program="importer")
-        held = time.monotonic()
         tab.wait(row("new"))
-        shown = time.monotonic()
-        print(f"granted {held - begin:.3f} s after its command was started, on the page {shown - held:.3f} s later")
         self.assertTrue(tab.evaluate("window.sameDocument"))
         changes = [json.loads(data) for _, kind, data in tab.stream[seen:] if kind == "change"]
         self.assertTrue(any(lock["name"] == "new" for change in changes for lock in change["changed"]))
@@ -45,6 +41,17 @@ class Locks(PageTest):
         tab.wait(f"!({row('new')})")
         tab.wait("!document.querySelector('#empty').hidden")
         self.assert_quiet(tab)
+
+    def test_a_change_is_on_the_page_within_a_second(self):
+        tab = self.open(self.serve())
+        delays = []
+        while len(delays) < 5 and min(delays, default=1) >= 1:  # other processes may keep the processors busy
+            name = f"new{len(delays)}"
+            self.store.hold(name)
+            held = time.monotonic()
+            tab.wait(row(name))
+            delays.append(time.monotonic() - held)
+        self.assertLess(min(delays), 1, f"seconds from the grant to the row: {delays}")
 
     def test_ages_count_up_between_two_messages(self):
         self.store.hold("old")
@@ -116,7 +123,9 @@ class Locks(PageTest):
         ring = tab.evaluate("document.querySelector('.ring').textContent")
         self.assertIn("waits for account/1, held by", ring)
         self.assertIn("waits for account/2, held by", ring)
-        self.assertIn("holdfast release --force --token", tab.text(".deadlock pre"))
+        token = self.store.show("account/2")["holders"][0]["token"]
+        self.assertRegex(tab.text(".deadlock pre"),
+                         rf"^holdfast release --force --token {token} --store 'sqlite:/.*' -- 'account/2'$")
         self.assert_quiet(tab)
 
     def test_doctors_findings_have_words_beside_their_colours(self):

@@ -114,6 +114,18 @@ class Plots(unittest.TestCase):
         self.assertTrue(x_of["0.1 x"] < met < x_of["1"], "what is met stands before the line")
         self.assertEqual(len(list(xml.etree.ElementTree.fromstring(svg).iter(f"{SVG}path"))), 1, "one was missed")
 
+    def test_what_stands_before_a_colon_is_a_heading_and_no_label_begins_outside_of_the_picture(self):
+        names = [f"servers on one core, clients on another: hand-over between 2 processes, {what}"
+                 for what in ("p50", "p50 carried out there, in scripts too")]
+        texts = list(xml.etree.ElementTree.fromstring(plot.shares("t", {"Redis": dict.fromkeys(names, 0.5)}))
+                     .iter(f"{SVG}text"))
+        self.assertEqual([each.text for each in texts].count("servers on one core, clients on another"), 1)
+        labels = [each for each in texts if each.get("text-anchor") == "end"]
+        self.assertEqual([each.text for each in labels], [name.split(": ")[1] for name in names])
+        widest = 6.3  # pixels a letter, on the average of these, in a browser
+        for each in labels:
+            self.assertGreater(float(each.get("x")) - widest * len(each.text), 0, each.text)
+
     def test_labels_keep_apart_and_in_order(self):
         self.assertEqual(plot.apart([10, 10, 50, 12], 15), [10, 25, 55, 40])
 

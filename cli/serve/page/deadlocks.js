@@ -1,7 +1,7 @@
 // The deadlocks of the store, each drawn as the ring that it is, with the command that ends it.
 import {el, fit, svg} from './dom.js';
 import {get} from './api.js';
-import {inShell, plural, printable, processText} from './format.js';
+import {plural, printable, processText} from './format.js';
 
 const HEIGHT = 44;
 const STEP = 88;
@@ -93,27 +93,18 @@ function drawRing(into, members) {
   for (const [text, room] of texts) fit(text, room);
 }
 
-/** Of the holds that can be ended by their token, the one that was granted last: it has done the least. */
-export function youngestHold(members) {
-  const holds = members.flatMap((member) => member.holds).filter((hold) => hold.token != null);
-  return holds.reduce((young, hold) => (young && young.age_s <= hold.age_s ? young : hold), null);
-}
-
-/**
- * What ends the deadlock. A name that does not show as it is cannot be copied. One that begins with a dash would be an
- * option, which the dashes before it prevent.
- */
-function advice(hold) {
+/** What ends the deadlock, as the server has found it out. A name that does not show as it is cannot be copied. */
+function advice(members) {
+  const hold = members.flatMap((member) => member.holds).find((each) => each.ends_deadlock);
   if (!hold) return [el('p', {}, 'End one of them.')];
-  const before = 'End one of them. Or take the hold that was granted last, whose process then acts without it';
-  const shown = printable(hold.name);
-  if (shown !== hold.name)
-    return [
-      el('p', {}, `${before}: that of `, el('bdi', {}, shown), `, token ${hold.token}.`),
-      el('p', {}, 'No command for it can be pasted, because the name has characters that do not show.'),
-    ];
-  const command = `holdfast release --force --token ${hold.token} -- ${inShell(hold.name)}`;
-  return [el('p', {}, `${before}:`), el('pre', {}, el('code', {}, command))];
+  const before =
+    'End one of them. Or take the hold that was granted last of those that end it; its process then acts without the lock';
+  if (hold.release_command)
+    return [el('p', {}, `${before}:`), el('pre', {}, el('code', {}, hold.release_command))];
+  return [
+    el('p', {}, `${before}: that of `, el('bdi', {}, printable(hold.name)), `, token ${hold.token}.`),
+    el('p', {}, 'No command for it can be pasted, because the name or the store has characters that do not show.'),
+  ];
 }
 
 const lockLinks = (claims) =>
@@ -145,7 +136,7 @@ function card(members) {
         ),
       ),
     ),
-    ...advice(youngestHold(members)),
+    ...advice(members),
   );
   return {element, draw: () => drawRing(drawing, members)};
 }

@@ -1,9 +1,10 @@
 // One lock: its holders, its queue, its hand-overs, and why it is not free.
 import {el, setText} from './dom.js';
-import {adopt, age, remaining} from './ages.js';
+import {age, remaining} from './ages.js';
 import {get, lockPath, timelinePath, whyPath} from './api.js';
 import {count, modeText, placeOf, plural, printable, programOf} from './format.js';
 import {drawChain} from './chain.js';
+import {Part} from './part.js';
 import {drawTimeline, timelineTable, withoutOverlaps} from './timeline.js';
 
 const FIRST_WAITERS = 50;
@@ -13,29 +14,6 @@ const LEAST_PAUSE_MS = 400;
 /** For the chain the server reads all queues of the store. It may grow by a wait for a lock that is not in it yet. */
 const CHAIN_PAUSE_MS = 3_000;
 const CHAIN_STALE_MS = 10_000;
-
-/** A time that is not known, or has no end, is no time. */
-const withoutTimes = (value) => JSON.stringify(value, (key, member) => (key.endsWith('_s') && member !== null ? undefined : member));
-
-/** A part of the panel that is built anew only if something but its times has changed. */
-class Part {
-  constructor(title, id) {
-    this.count = el('span', {class: 'part-count'});
-    this.body = el('div', {class: 'part-body'});
-    this.element = el('section', {'aria-labelledby': id}, el('h3', {id}, title, ' ', this.count), this.body);
-  }
-
-  show(data, build) {
-    const key = withoutTimes(data);
-    const fresh = el('div', {}, ...build());
-    if (key === this.key) return adopt(this.body, fresh);
-    const focused = this.body.contains(document.activeElement) ? document.activeElement.dataset.focus : undefined;
-    this.key = key;
-    this.body.replaceChildren(...fresh.childNodes);
-    if (focused)
-      [...this.body.querySelectorAll('[data-focus]')].find((each) => each.dataset.focus === focused)?.focus();
-  }
-}
 
 function processLines(claim) {
   return [
@@ -54,6 +32,13 @@ function processLines(claim) {
   ];
 }
 
+/** \return \c otherwise of a lock that became free meanwhile. */
+const getOr = (otherwise, path, signal) =>
+  get(path, signal).catch((cause) => {
+    if (cause.status === 404) return otherwise;
+    throw cause;
+  });
+
 const fact = (title, ...value) => el('div', {}, el('dt', {}, title), el('dd', {}, ...value));
 
 export class Detail {
@@ -61,6 +46,8 @@ export class Detail {
   #on;
   #name = null;
   #loading = null;
+  #isLoadDue = false;
+  #whyLoading = null;
   #timer = 0;
   #loadedAt = 0;
   #chained = new Set();
@@ -103,6 +90,7 @@ export class Detail {
     this.chain = new Part('Why', 'part-why');
     this.timeline = new Part('Hand-overs', 'part-timeline');
     this.chainDrawing = el('div', {class: 'drawing'});
+    this.chainDrawing.append(el('p', {class: 'nobody'}, 'Reading the queues…'));
     this.chain.body.append(this.chainDrawing);
     this.timelineDrawing = el('div', {class: 'drawing'});
     this.timelineText = new Part('', 'part-timeline-text');
@@ -136,9 +124,12 @@ export class Detail {
 
   close() {
     this.#loading?.abort();
+    this.#whyLoading?.abort();
+    this.#loading = this.#whyLoading = null;
     clearTimeout(this.#timer);
     clearTimeout(this.#whyTimer);
-    this.#timer = this.#whyTimer = 0;
+    this.#timer = this.#whyTimer = this.#whyAt = 0;
+    this.#isWhyDue = false;
     this.#name = this.#why = this.#events = null;
     this.#chained = new Set();
     this.#panel.hidden = true;
@@ -162,56 +153,76 @@ export class Detail {
     this.#timer ||= setTimeout(() => this.#load(), pause);
   }
 
-  async #load() {
+  /**
+   * One at a time: a load that is ended for the next one would show nothing where the server takes longer than the time
+   * between two. It ends by the limit of each question.
+   */
+  #load() {
     clearTimeout(this.#timer);
     this.#timer = 0;
-    this.#loading?.abort();
-    const loading = (this.#loading = new AbortController());
-    const name = this.#name;
-    const is_known = this.#on.isKnown(name);
+    this.#isLoadDue = this.#loading !== null;
+    if (this.#isLoadDue) return;
+    const is_known = this.#on.isKnown(this.#name);
     if (is_known === null) return; // changed() is called with the list
     this.#wasKnown ||= is_known;
     this.#loadedAt = performance.now();
-    const ask = (path, is_asked, otherwise) =>
-      !is_asked
-        ? otherwise
-        : get(path, loading.signal).catch((cause) => {
-            if (cause.status === 404) return otherwise; // it became free meanwhile
-            throw cause;
-          });
+    this.#loadLock(is_known);
+    this.#loadWhy(is_known); // takes longer, and keeps nobody from the holders
+  }
+
+  async #loadLock(is_known) {
+    const name = this.#name;
+    const loading = (this.#loading = new AbortController());
+    const ask = (path, is_asked, otherwise) => (is_asked ? getOr(otherwise, path, loading.signal) : otherwise);
     try {
-      const [lock, timeline, why] = await Promise.all([
+      const [lock, timeline] = await Promise.all([
         ask(lockPath(name), is_known, {name, holders: [], waiters: [], last_token: null}),
         ask(timelinePath(name), this.#wasKnown, {events: []}),
-        this.#askWhy(name, is_known, ask),
       ]);
       loading.signal.throwIfAborted();
       this.problem.hidden = true;
-      this.#show(lock, timeline, why);
+      this.#show(lock, timeline);
     } catch (cause) {
-      this.#isWhyDue = true;
       if (loading.signal.aborted) return;
       this.problem.hidden = false;
       setText(this.problem, `This lock cannot be read: ${printable(cause.message)}.`);
     }
+    this.#loading = null;
+    if (this.#isLoadDue) this.#loadSoon(LEAST_PAUSE_MS);
   }
 
-  async #askWhy(name, is_known, ask) {
+  async #loadWhy(is_known) {
+    const name = this.#name;
+    if (!is_known) {
+      this.#whyLoading?.abort();
+      this.#whyLoading = null;
+      this.#whyAt = 0;
+      return this.#showWhy({name, chain: [], deadlocks: []});
+    }
+    if (this.#whyLoading) return;
     const pause = performance.now() - this.#whyAt;
-    const is_wanted = !this.#why || pause > CHAIN_STALE_MS || (this.#isWhyDue && pause > CHAIN_PAUSE_MS) || !is_known;
-    if (!is_wanted) {
+    if (this.#why && pause <= CHAIN_STALE_MS && !(this.#isWhyDue && pause > CHAIN_PAUSE_MS)) {
       if (this.#isWhyDue) this.#loadWhyIn(CHAIN_PAUSE_MS - pause);
-      return this.#why;
+      return;
     }
     this.#isWhyDue = false;
-    this.#whyAt = is_known ? performance.now() : 0;
-    const why = await ask(whyPath(name), is_known, {name, chain: [], deadlocks: []});
-    // The server may have read the queues for somebody else, before this lock changed.
-    if (name === this.#name && why.taken_ago_s * 1000 > performance.now() - this.#changedAt) {
-      this.#isWhyDue = true;
-      this.#loadWhyIn(CHAIN_PAUSE_MS);
+    this.#whyAt = performance.now();
+    const loading = (this.#whyLoading = new AbortController());
+    try {
+      const why = await getOr({name, chain: [], deadlocks: [], taken_ago_s: 0}, whyPath(name), loading.signal);
+      loading.signal.throwIfAborted();
+      // The server may have read the queues for somebody else, before this lock changed.
+      this.#isWhyDue ||= why.taken_ago_s * 1000 > performance.now() - this.#changedAt;
+      this.#showWhy(why);
+      if (this.#isWhyDue) this.#loadWhyIn(CHAIN_PAUSE_MS);
+    } catch (cause) {
+      if (loading.signal.aborted) return;
+      this.#why = null; // read again by refreshIfStale()
+      this.chainDrawing.replaceChildren(
+        el('p', {class: 'problem', role: 'alert'}, `The queues cannot be read: ${printable(cause.message)}.`),
+      );
     }
-    return why;
+    this.#whyLoading = null;
   }
 
   #loadWhyIn(pause) {
@@ -221,7 +232,13 @@ export class Detail {
     }, pause);
   }
 
-  #show(lock, timeline, why) {
+  #showWhy(why) {
+    this.#why = why;
+    this.#chained = new Set(why.chain.map((each) => each.name));
+    this.#redraw(true);
+  }
+
+  #show(lock, timeline) {
     setText(
       this.summary,
       lock.last_token === null
@@ -240,9 +257,7 @@ export class Detail {
     this.holders.show([lock.holders, lock.capacity, this.#on.mayRelease()], () => this.#holders(lock));
     setText(this.queue.count, lock.waiters.length ? count(lock.waiters.length) : '');
     this.queue.show([lock.waiters, lock.capacity, this.#hasAllWaiters], () => this.#queue(lock));
-    this.#why = why;
     this.#events = withoutOverlaps(timeline.events);
-    this.#chained = new Set(why.chain.map((each) => each.name));
     this.timelineText.show(this.#events, () => [timelineTable(this.#events)]);
     setText(this.timeline.count, this.#events.length ? count(this.#events.length) : '');
     this.#redraw(true);
@@ -344,8 +359,13 @@ export class Detail {
   /** The drawings are made for the width that there is. */
   #redraw(is_new = false) {
     const width = Math.floor(this.chainDrawing.clientWidth);
-    if (!this.#why || !width || (!is_new && width === this.#width)) return;
+    if (!width || (!is_new && width === this.#width)) return;
     this.#width = width;
+    if (this.#why) this.#drawWhy(width);
+    if (this.#events) this.#drawEvents(width);
+  }
+
+  #drawWhy(width) {
     if (this.#why.chain.length) {
       // A link that has the focus keeps it.
       const focused = this.chainDrawing.contains(document.activeElement)
@@ -361,6 +381,9 @@ export class Detail {
         el('p', {class: 'note broken'}, 'It leads to a ', el('a', {href: '#/deadlocks'}, 'deadlock'), '.'),
       );
     }
+  }
+
+  #drawEvents(width) {
     if (this.#events.length) drawTimeline(this.timelineDrawing, this.#events, width);
     else
       this.timelineDrawing.replaceChildren(

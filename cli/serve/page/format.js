@@ -53,6 +53,3 @@ export function modeText(claim, capacity) {
   if (claim.permits) return `${claim.permits} of ${capacity ?? '?'} permits`;
   return capacity ? `permits of ${capacity}` : 'permits';
 }
-
-/** A name as an argument of a shell's command line. */
-export const inShell = (name) => `'${name.replaceAll("'", "'\\''")}'`;

@@ -13,6 +13,7 @@
 namespace holdfast::test {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -166,9 +167,19 @@ TEST_F(serve_access, ends_a_hold_for_whoever_has_the_secret) {
   EXPECT_FALSE(held("x/y"));
   EXPECT_EQ(ask("POST", path, of_the_page(), body).status, 409);
   EXPECT_THAT(server().err(), HasSubstr("holdfast serve: forced release of 'x/y' by 127.0.0.1:"));
-  EXPECT_THAT(server().err(), HasSubstr(": done 200\n"));
+  EXPECT_THAT(server().err(), HasSubstr(fmt::format(", token {}: asked\n", token.get<std::uint64_t>())));
+  EXPECT_THAT(server().err(), HasSubstr(fmt::format(", token {}: done 200\n", token.get<std::uint64_t>())));
   EXPECT_THAT(server().err(), HasSubstr(": refused, the secret is wrong\n"));
   EXPECT_THAT(server().err(), Not(HasSubstr(secret)));
+}
+
+TEST_F(serve_access, notes_the_start_of_a_name_that_is_too_long_for_a_lock) {
+  serve_with_secret();
+  const std::string longest(512, 'x');
+  EXPECT_EQ(ask("POST", "/api/locks/" + longest + "yyyy/release", of_the_page("wrong")).status, 401);
+  EXPECT_THAT(server().err(), HasSubstr("forced release of '" + longest.substr(1) + "…' by 127.0.0.1:"));
+  EXPECT_EQ(ask("POST", "/api/locks/" + longest + "/ask", of_the_page()).status, 409);
+  EXPECT_THAT(server().err(), HasSubstr("request to release of '" + longest + "' by 127.0.0.1:"));
 }
 
 TEST_F(serve_access, asks_a_holder_with_the_reason) {
@@ -210,6 +221,30 @@ TEST_F(serve_access, outlives_whoever_reads_its_standard_error) {
   EXPECT_EQ(ask("POST", "/api/locks/x/ask", of_the_page("wrong")).status, 401);
   EXPECT_EQ(get("/healthz").status, 200);
   EXPECT_TRUE(server().running());
+}
+
+TEST_F(serve_access, does_not_wait_for_whoever_reads_its_standard_error) {
+  ASSERT_EQ(::mkfifo(file("log").c_str(), 0600), 0);
+  const int pipe = ::open(file("log").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(pipe, 0);
+  serve_with_secret({.environment = {}, .errors = file("log")});
+  while (::write(pipe, "x", 1) == 1) {
+  }
+  EXPECT_EQ(ask("POST", "/api/locks/x/ask", of_the_page("wrong")).status, 401);
+  EXPECT_EQ(get("/healthz").status, 200);
+  EXPECT_EQ(ask("POST", "/api/locks/x/ask", of_the_page(), "{}").status, 409);
+  std::string said;
+  const auto is_said = [&](std::string_view text) {
+    char next = 0;
+    while (::read(pipe, &next, 1) == 1) said += next;
+    return said.find(text) != std::string::npos;
+  };
+  EXPECT_FALSE(is_said("holdfast"));
+  EXPECT_EQ(ask("POST", "/api/locks/x/ask", of_the_page(), "{}").status, 409);
+  EXPECT_TRUE(eventually([&] { return is_said(": failed 409\n"); })) << said;
+  // One for the secret, two for the request; and maybe of the store, where its reader stood still.
+  EXPECT_THAT(said, ContainsRegex("lines missing here, because nobody read standard error: [3-6]\n"));
+  ::close(pipe);
 }
 
 TEST_F(serve_access, takes_a_secret_only_from_a_file_of_its_own) {

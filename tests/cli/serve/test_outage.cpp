@@ -13,12 +13,22 @@ namespace holdfast::test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 const std::string secret = "0123456789abcdef0123456789abcdef";
 
 class serve_outage : public serve_test {
  protected:
   [[nodiscard]] bool is_healthy() const { return get("/healthz").status == 200; }
+  /// The same question on many connections, each of which waits for its reply.
+  [[nodiscard]] std::vector<connection> ask_often(const std::string& path, int count) const {
+    std::vector<connection> asking;
+    for (int i = 0; i < count; ++i) {
+      asking.emplace_back(port());
+      asking.back().send("GET " + path + " HTTP/1.1\r\nHost: " + authority() + "\r\n\r\n");
+    }
+    return asking;
+  }
 };
 
 TEST_F(serve_outage, of_the_store_is_told_and_over_by_itself) {
@@ -49,6 +59,19 @@ TEST_F(serve_outage, of_the_store_is_told_and_over_by_itself) {
     if (event.kind == "status") is_error.push_back(!json::parse(event.data)["error"].is_null());
   }
   EXPECT_FALSE(is_error.front());
+}
+
+/// For who reads the journal of the service.
+TEST_F(serve_outage, has_a_line_with_its_cause_and_another_when_it_is_over) {
+  redis_server redis;
+  redis.kill();
+  serve({"--store", redis.url()});
+  const std::string began = "holdfast serve: cannot list the locks on " + redis.url();
+  const std::string ended = "holdfast serve: the store answers again\n";
+  ASSERT_TRUE(eventually([&] { return server().err().find(began) != std::string::npos; })) << server().err();
+  EXPECT_THAT(server().err(), Not(HasSubstr(ended)));
+  redis.start();
+  ASSERT_TRUE(eventually([&] { return server().err().ends_with(ended); })) << server().err();
 }
 
 TEST_F(serve_outage, shows_as_soon_as_a_reading_fails) {
@@ -113,11 +136,7 @@ TEST_F(serve_outage, fills_no_queue_but_that_of_questions_and_none_for_long) {
   serve({"--store", redis.url(), "--allow-release", "--secret-file", file("secret")});
   ASSERT_TRUE(eventually([&] { return is_healthy(); }));
   redis.stop();
-  std::vector<connection> asking;
-  for (int i = 0; i < 40; ++i) {
-    asking.emplace_back(port());
-    asking.back().send("GET /api/locks/x HTTP/1.1\r\nHost: " + authority() + "\r\n\r\n");
-  }
+  auto asking = ask_often("/api/locks/x", 40);
   EXPECT_THAT(read_reply(asking.back()).body, HasSubstr("too many requests wait for the store"));
   const auto change =
       ask("POST", "/api/locks/x/ask",
@@ -136,16 +155,44 @@ TEST_F(serve_outage, fills_no_queue_but_that_of_questions_and_none_for_long) {
   redis.go_on();
 }
 
+TEST_F(serve_outage, lets_no_reading_of_all_queues_keep_a_lock_from_being_read) {
+  redis_server redis;
+  serve({"--store", redis.url()});
+  ASSERT_TRUE(eventually([&] { return is_healthy(); }));
+  redis.stop();
+  auto asking = ask_often("/api/why/x", 20);
+  EXPECT_THAT(read_reply(asking.back()).body, HasSubstr("too many requests wait for the store"));
+  EXPECT_THAT(get("/api/locks/x").body, HasSubstr("cannot inspect 'x'")) << "the store was asked";
+  redis.go_on();
+}
+
+TEST_F(serve_outage, leaves_a_line_of_a_change_that_was_under_way_when_it_ended) {
+  redis_server redis;
+  write_file(file("secret"), secret);
+  std::filesystem::permissions(file("secret"), std::filesystem::perms::owner_read);
+  serve({"--store", redis.url(), "--allow-release", "--secret-file", file("secret")});
+  ASSERT_TRUE(eventually([&] { return is_healthy(); }));
+  redis.stop();
+  connection releasing{port()};
+  releasing.send("POST /api/locks/x/release HTTP/1.1\r\nHost: " + authority() + "\r\nOrigin: http://" +
+                 authority() + "\r\nContent-Type: application/json\r\nAuthorization: Bearer " + secret +
+                 "\r\nContent-Length: 12\r\n\r\n{\"token\": 7}");
+  const auto has_line = [&] { return server().err().find(", token 7: asked\n") != std::string::npos; };
+  EXPECT_TRUE(eventually(has_line)) << "before the store has answered";
+  server().signal(SIGTERM);
+  const auto said = server().wait();
+  EXPECT_THAT(said.err, HasSubstr("forced release of 'x' by 127.0.0.1:"));
+  EXPECT_THAT(said.err, HasSubstr(", token 7: asked\n"));
+  EXPECT_THAT(said.err, testing::Not(HasSubstr("done")));
+  redis.go_on();
+}
+
 TEST_F(serve_outage, leaves_connections_for_what_needs_no_store) {
   redis_server redis;
   serve({"--store", redis.url()});
   ASSERT_TRUE(eventually([&] { return is_healthy(); }));
   redis.stop();
-  std::vector<connection> examining;
-  for (int i = 0; i < 64; ++i) {
-    examining.emplace_back(port());
-    examining.back().send("GET /api/doctor HTTP/1.1\r\nHost: " + authority() + "\r\n\r\n");
-  }
+  auto examining = ask_often("/api/doctor", 64);
   EXPECT_THAT(read_reply(examining.back()).body, HasSubstr("too many wait for the doctor"));
   EXPECT_EQ(get("/metrics").status, 200);
   redis.go_on();

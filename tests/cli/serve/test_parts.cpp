@@ -93,26 +93,28 @@ TEST(serve_snapshot, looks_at_all_names_with_waiters_in_turn) {
   const std::vector<lock_summary> all{lock_of("a", 1, 1), lock_of("b", 2, 5), lock_of("c", 3, 3),
                                       lock_of("d", 4)};
   keeper.update(view_of(all, 0s));
-  EXPECT_THAT(keeper.names_to_look_at(2), ElementsAre("b", "c")) << "most waiters first";
+  EXPECT_THAT(keeper.waits().names_to_look_at(2), ElementsAre("b", "c")) << "most waiters first";
   keeper.update(view_of(all, 1s, {{"b", 1s}, {"c", 1s}}));
-  EXPECT_THAT(keeper.names_to_look_at(1), ElementsAre("a"));
+  EXPECT_THAT(keeper.waits().names_to_look_at(1), ElementsAre("a"));
   keeper.update(view_of(all, 2s, {{"a", 1s}, {"c", 2s}}));
-  EXPECT_THAT(keeper.names_to_look_at(1), ElementsAre("b")) << "the one that was not looked at for longest";
-  EXPECT_THAT(keeper.names_to_look_at(9), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(keeper.waits().names_to_look_at(1), ElementsAre("b"))
+      << "the one that was not looked at for longest";
+  EXPECT_THAT(keeper.waits().names_to_look_at(9), ElementsAre("a", "b", "c"));
 }
 
 TEST(serve_snapshot, lets_no_name_without_a_known_wait_keep_the_others_from_their_turn) {
   snapshot_keeper keeper;
   std::vector<lock_summary> all{lock_of("a", 1, 9), lock_of("b", 2, 1)};
   keeper.update(view_of(all, 0s));
-  EXPECT_THAT(keeper.names_to_look_at(1), ElementsAre("a"));
+  EXPECT_THAT(keeper.waits().names_to_look_at(1), ElementsAre("a"));
   keeper.update(view_of(all, 1s, {}, {"a"}));
-  EXPECT_THAT(keeper.names_to_look_at(1), ElementsAre("b")) << "a was looked at, though nobody was found";
+  EXPECT_THAT(keeper.waits().names_to_look_at(1), ElementsAre("b"))
+      << "a was looked at, though nobody was found";
   keeper.update(view_of(all, 2s, {{"b", 1s}}));
   all.front().last_token = fencing_token{3};
   all.push_back(lock_of("c", 4, 9));
   keeper.update(view_of(all, 3s, {{"a", 1s}}));
-  EXPECT_THAT(keeper.names_to_look_at(1), ElementsAre("b")) << "a name that is new stands behind";
+  EXPECT_THAT(keeper.waits().names_to_look_at(1), ElementsAre("b")) << "a name that is new stands behind";
 }
 
 TEST(serve_snapshot, of_a_huge_store_has_a_bound) {
@@ -171,10 +173,45 @@ TEST(serve_metrics, invent_no_age_for_a_hold_of_another_library) {
   board.count({foreign}, start_of_time);
   const auto text = board.text(true, start_of_time + 1h, false);
   EXPECT_THAT(text, HasSubstr("holdfast_locks_held{store=\"store\",prefix=\"a\"} 1\n"));
-  EXPECT_THAT(text, HasSubstr("holdfast_longest_hold_seconds{store=\"store\",prefix=\"a\"} 0\n"));
+  EXPECT_THAT(text, Not(HasSubstr("\nholdfast_longest_hold_seconds{")));
   board.count({foreign, lock_of("a/y", 2)}, start_of_time);
   EXPECT_THAT(board.text(true, start_of_time + 1h, false),
               HasSubstr("holdfast_longest_hold_seconds{store=\"store\",prefix=\"a\"} 3601\n"));
+  board.count({}, start_of_time);
+  EXPECT_THAT(board.text(true, start_of_time + 1h, false),
+              HasSubstr("holdfast_longest_hold_seconds{store=\"store\",prefix=\"a\"} 0\n"));
+}
+
+TEST(serve_metrics, invent_no_wait_that_was_not_looked_at) {
+  metrics_board board{"store"};
+  snapshot_keeper keeper;
+  const std::vector<lock_summary> all{lock_of("a/x", 1, 2), lock_of("a/y", 2, 1), lock_of("b/x", 3)};
+  const auto text_after = [&](duration after, const wait_lengths& waits) {
+    board.count(all, start_of_time + after);
+    keeper.update(view_of(all, after, waits));
+    board.add(keeper.waits(), {});
+    return board.text(true, start_of_time + after, false);
+  };
+  const std::string of_a = "\nholdfast_longest_wait_seconds{store=\"store\",prefix=\"a\"}";
+  const auto unknown = text_after(0s, {});
+  EXPECT_THAT(unknown, Not(HasSubstr(of_a))) << "two names have waiters, and neither was looked at";
+  EXPECT_THAT(unknown, HasSubstr("\nholdfast_longest_wait_seconds{store=\"store\",prefix=\"b\"} 0\n"));
+  EXPECT_THAT(text_after(10s, {{"a/y", 4s}}), HasSubstr(of_a + " 4\n"));
+}
+
+TEST(serve_metrics, have_the_wait_for_a_name_beyond_the_rows) {
+  metrics_board board{"store"};
+  snapshot_keeper keeper;
+  std::vector<lock_summary> all;
+  for (std::size_t i = 0; i < snapshot::most_rows; ++i) all.push_back(lock_of(fmt::format("{:05}", i), 1));
+  all.push_back(lock_of("z/last", 1, 1));
+  keeper.update(view_of(all, 0s));
+  EXPECT_THAT(keeper.waits().names_to_look_at(20), ElementsAre("z/last"));
+  board.count({all.back()}, start_of_time);
+  keeper.update(view_of(all, 1s, {{"z/last", 600s}}));
+  board.add(keeper.waits(), {});
+  EXPECT_THAT(board.text(true, start_of_time + 1s, false),
+              HasSubstr("\nholdfast_longest_wait_seconds{store=\"store\",prefix=\"z\"} 600\n"));
 }
 
 TEST(serve_metrics, say_nothing_of_what_a_store_has_that_is_away) {
@@ -183,7 +220,7 @@ TEST(serve_metrics, say_nothing_of_what_a_store_has_that_is_away) {
   const std::vector<lock_summary> all{lock_of("a/x", 1, 2)};
   board.count(all, start_of_time);
   keeper.update(view_of(all, 0s, {{"a/x", 4s}}));
-  board.add(keeper.last(), {"a/x"});
+  board.add(keeper.waits(), {"a/x"});
   const std::vector<std::string> of_now{"holdfast_locks_held", "holdfast_waiters",
                                         "holdfast_longest_wait_seconds", "holdfast_longest_hold_seconds"};
   for (const bool is_open_metrics : {false, true}) {

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+namespace holdfast::cli {
+
+/// A text as one argument of a shell's command line.
+[[nodiscard]] std::string in_shell(const std::string& text);
+
+/// The options with which a command reaches a store from any folder, each with a blank behind it.
+/// \param url the store's, its password masked: it is to be given beside the URL.
+/// \param password_file empty: none.
+[[nodiscard]] std::string store_options(const std::string& url, const std::string& password_file);
+
+}  // namespace holdfast::cli

@@ -1,0 +1,61 @@
+// The process that kills the command of a wrapper that cannot.
+
+#include <chrono>
+#include <csignal>
+#include <gtest/gtest.h>
+#include <sstream>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "process.hpp"
+#include "run/guardian.hpp"
+
+namespace holdfast::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The process that a guardian is; zero where there is none. It is a child of the thread that has made it.
+pid_t guardian_pid() {
+  std::istringstream children{contents("/proc/thread-self/children")};
+  for (pid_t pid = 0; children >> pid;) {
+    if (contents("/proc/" + std::to_string(pid) + "/comm") == "lease-guard\n" && !is_dead(pid)) return pid;
+  }
+  return 0;
+}
+
+/// A process that sleeps, in a group of its own.
+pid_t start_sleeper() {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::setpgid(0, 0);
+    for (;;) ::pause();
+  }
+  ::setpgid(pid, pid);
+  return pid;
+}
+
+TEST(guardian, that_was_stopped_does_not_stop_its_wrapper) {
+  const auto pipe_signal = ::signal(SIGPIPE, SIG_IGN);
+  const pid_t sleeper = start_sleeper();
+  cli::guardian guard;
+  const pid_t first = guardian_pid();
+  ASSERT_NE(first, 0);
+  ::kill(first, SIGSTOP);
+  ASSERT_TRUE(eventually([&] { return state_of(first) == 'T'; }));
+  // More orders than any pipe takes.
+  for (int count = 0; count < 100'000; ++count) guard.guard(sleeper, boot_clock::now() + 1h);
+  EXPECT_TRUE(eventually([&] { return guard.replace_if_killed(); }));
+  EXPECT_FALSE(is_dead(sleeper));
+  guard.guard(sleeper, boot_clock::now());
+  EXPECT_TRUE(eventually([&] { return is_dead(sleeper); }));
+  EXPECT_TRUE(guard.dismiss());
+  ::kill(sleeper, SIGKILL);
+  ::waitpid(sleeper, nullptr, 0);
+  ::signal(SIGPIPE, pipe_signal);
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,101 @@
+// A command under a lease whose renewals the test makes.
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <optional>
+#include <pthread.h>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <vector>
+
+#include "exit_status.hpp"
+#include "failure.hpp"
+#include "process.hpp"
+#include "run/child.hpp"
+#include "run/guardian.hpp"
+#include "run/program.hpp"
+#include "run/supervisor.hpp"
+#include "signal_inbox.hpp"
+
+namespace holdfast::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class supervised : public testing::Test {
+ protected:
+  supervised() : pipe_signal_{::signal(SIGPIPE, SIG_IGN)} {}
+  ~supervised() override { ::signal(SIGPIPE, pipe_signal_); }
+
+  /// The same signals as those that the process has.
+  cli::inherited_signals inherited() { return {signals_.mask_before(), pipe_signal_}; }
+  [[nodiscard]] std::string file(std::string_view name) const { return scratch_.file(name); }
+  [[nodiscard]] bool exists(std::string_view name) const { return std::filesystem::exists(file(name)); }
+  [[nodiscard]] static std::vector<std::string> environment() {
+    return {std::string{"PATH="} + std::getenv("PATH")};
+  }
+
+  scratch_folder scratch_;
+  void (*pipe_signal_)(int);
+  cli::signal_inbox signals_{SIGCHLD, SIGWINCH};
+};
+
+/// Renewals are late, the command is asked to end, and the next renewal comes. The command does not end.
+TEST_F(supervised, a_command_whose_lease_is_renewed_after_all_is_not_lost) {
+  constexpr duration ttl = 36s;
+  const auto kill_delay = cli::kill_delay_of(ttl);
+  std::optional<boot_clock::time_point> late;
+  std::optional<boot_clock::time_point> renewed_at;
+  bool is_over = false;
+  cli::hold held{};
+  held.deadline = [&] {
+    const auto now = boot_clock::now();
+    if (!exists("ready")) return now + 1h;
+    if (!late) late = now + kill_delay;
+    if (!exists("asked")) return *late;
+    if (!renewed_at) renewed_at = now;
+    // The supervisor has to have looked at a time that is late enough: the look before this one was.
+    if (is_over) write_file(file("go"), "");
+    is_over = now > *renewed_at + kill_delay;
+    return now + 1h;
+  };
+  const cli::program command{{"sh", "-c",
+                              "trap '' TERM; sleep 1000 & echo $! >" + file("pid") + "; trap 'touch " +
+                                  file("asked") + "' TERM; touch " + file("ready") + "; while [ ! -e " +
+                                  file("go") + " ]; do sleep 0.05; done"}};
+  cli::child_process child{command, environment(), inherited()};
+  cli::guardian guard;
+  cli::supervisor supervisor{held, ttl, child, guard, signals_, false, [](auto&, const auto&) {}};
+  // Looks often, as a terminal that is resized makes it. The command does not mind.
+  const std::jthread looks{[to = ::pthread_self()](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      ::pthread_kill(to, SIGWINCH);
+      std::this_thread::sleep_for(20ms);
+    }
+  }};
+  const auto end = supervisor.run();
+  EXPECT_EQ(end.status, 0);
+  EXPECT_TRUE(exists("asked"));
+  EXPECT_FALSE(end.lost);
+  const pid_t background = std::stoi(contents(file("pid")));
+  EXPECT_FALSE(is_dead(background));
+  ::kill(background, SIGKILL);
+}
+
+TEST_F(supervised, a_command_that_cannot_be_executed_keeps_its_group_until_the_guardian_has_ended) {
+  write_file(file("job"), "#!/no/such/interpreter\n");
+  std::filesystem::permissions(file("job"), std::filesystem::perms::owner_all);
+  const cli::program command{{file("job")}};
+  cli::child_process child{command, environment(), inherited()};
+  const pid_t pid = child.group();
+  EXPECT_THROW(child.start(), cli::failure);
+  EXPECT_EQ(child.group(), pid);
+  EXPECT_TRUE(eventually([&] { return state_of(pid) == 'Z'; })) << "its number may be another's";
+}
+
+}  // namespace
+}  // namespace holdfast::test
