@@ -62,7 +62,8 @@ endif()
 set(documentation ${CMAKE_INSTALL_DATADIR}/doc/holdfast)
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/SECURITY.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
   ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${documentation} COMPONENT command)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/packaging DESTINATION ${documentation} COMPONENT command)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/packaging DESTINATION ${documentation} COMPONENT command
+  PATTERN packaging/deb EXCLUDE)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${documentation} COMPONENT development
   PATTERN CMakeLists.txt EXCLUDE PATTERN demo.sh EXCLUDE)
 
@@ -100,6 +101,10 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "libboost-dev, holdfast") # for <holdfast/async.hpp>; for the documentation
 set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME holdfast)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_SECTION admin)
+# The service goes on with a new version, and ends with the package.
+set(CPACK_DEBIAN_COMMAND_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/deb/postinst
+  ${PROJECT_SOURCE_DIR}/packaging/deb/prerm ${PROJECT_SOURCE_DIR}/packaging/deb/postrm)
+set(CPACK_DEBIAN_COMMAND_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_COMPONENT_DEVELOPMENT_DEPENDS library)
 set(CPACK_COMPONENT_COMMAND_DEPENDS library)
 include(CPack)

@@ -42,6 +42,13 @@ if [[ -f $here/../../cli/holdfast.1 ]]; then
   expect "holdfast has its man page" contains "$command" share/man/man1/holdfast.1
 fi
 expect "holdfast has its service" contains "$command" lib/systemd/system/holdfast-serve.service
+dpkg-deb -e "$command" "$work/control"
+for script in postinst prerm postrm; do
+  expect "holdfast has the script $script" test -x "$work/control/$script"
+  expect "$script is a script" sh -n "$work/control/$script"
+done
+expect "an upgrade restarts the service" grep -q 'try-restart holdfast-serve.service' "$work/control/postinst"
+expect "the service ends with its package" grep -q 'disable --now holdfast-serve.service' "$work/control/prerm"
 for page in README.md SECURITY.md docs/guarantees.md docs/stores/README.md packaging/prometheus/holdfast.rules.yml \
   packaging/grafana/holdfast.json packaging/systemd/store-password.conf packaging/oci/Containerfile; do
   expect "holdfast has $page" contains "$command" "share/doc/holdfast/$page"
