@@ -27,14 +27,18 @@ class client_access;
 ///
 /// URLs: `sqlite:/var/lib/app/locks.db`, `sqlite:` (the file of this user:
 /// `$XDG_STATE_HOME/holdfast/locks.db`), `memory:` (private to this client), `memory:NAME` (shared by all
-/// clients of this process that say the same name), `redis://host`, `rediss://host` with TLS,
-/// `unix:/path/of/socket` (a Redis server), `zk://host1,host2/root` (a ZooKeeper ensemble),
-/// `postgresql://user@host/database`, `mysql://user@host/database` (MariaDB, MySQL). `docs/stores`
-/// has a page for each store, with its options.
+/// clients of this process that say the same name), `redis://host` or `unix:/path/of/socket` (a Redis
+/// server), `redis+sentinel://host1,host2,host3/NAME` (the primary that these Sentinels monitor as NAME),
+/// `redis+cluster://host1,host2,host3` (a Redis Cluster), `redlock://host1,host2,host3` (a majority of
+/// independent Redis servers), `zk://host1,host2/root` (a ZooKeeper ensemble),
+/// `postgresql://user@host/database`, `mysql://user@host/database` (MariaDB, MySQL). With TLS `rediss://`,
+/// `rediss+sentinel://`, `rediss+cluster://` and `redlocks://`. `docs/stores` has a page for each store, with
+/// its options.
 ///
 /// *Threads.* All members may be called from any thread at any time, except the moves. One client serves any
-/// number of locks, waits and leases with one connection (on MariaDB two) and a fixed number of threads. Make
-/// one per store and process.
+/// number of locks, waits and leases with a fixed number of threads, and with one connection: on MariaDB and
+/// with Sentinels two, on Redlock one to each server, on a cluster one to each primary that it uses. Make one
+/// per store and process.
 ///
 /// *Blocking.* The calls that ask the store wait for its answer, for at most the `retry().limit()` of
 /// `client_options::locks()`; where a `list` or a `force_release` takes several requests, for that long each.

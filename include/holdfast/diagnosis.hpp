@@ -21,7 +21,7 @@ struct finding {
     broken,   ///< locks fail, or may be held twice
   };
 
-  std::string subject;         ///< the server or file that was looked at: `db-1:6379`
+  std::string subject;         ///< the server, file or host that was looked at: `db-1:6379`
   std::string condition;       ///< the name of the check, which stays the same over versions: `persistence`
   grade result = grade::kept;  ///< whether it is kept
   std::string observed;        ///< a sentence without its period: `appendfsync is everysec`

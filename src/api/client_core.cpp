@@ -36,23 +36,31 @@ client_core::client_core(std::string_view url, client_options options)
   url_ = parsed.masked();
   parts_->loop.observe(options_.observer());
   parts_->store = stores::open(std::move(parsed), options_, parts_->loop);
-  {
-    const core_lock now{parts_->loop};  // the store may deliver replies from now on
-    parts_->leases = std::make_unique<lease_core::lease_manager>(parts_->loop, parts_->store->port(),
-                                                                 [this](const lease_record_ptr& lease) {
-                                                                   parts_->loop.assert_core_locked();
-                                                                   announce_loss(lease);
-                                                                 });
-    parts_->leases->report_to(parts_->loop.journal());
-    parts_->leases->on_release_requested(
-        [this](const lease_record_ptr& lease) { announce_release_request(lease); });
-    parts_->sets = std::make_unique<lease_core::set_claims>(parts_->loop, *parts_->leases);
-    parts_->observers = std::make_unique<lease_core::observers>(parts_->loop, parts_->store->port(),
-                                                                options_.locks().retry().limit());
-    parts_->meetings =
-        std::make_unique<lease_core::rendezvous_calls>(parts_->loop, parts_->store->port(), *parts_->leases);
+  try {
+    make_lease_core();
+  } catch (...) {  // out of memory; the parts are destroyed without the core lock, so all threads end first
+    parts_->store->shut();
+    parts_->loop.stop();
+    throw;
   }
   parts_->loop.on_core_lock_released([store = parts_->store.get()] { store->kick(); });
+}
+
+void client_core::make_lease_core() {
+  const core_lock now{parts_->loop};  // the store may deliver replies from now on
+  store::port& port = parts_->store->port();
+  parts_->leases =
+      std::make_unique<lease_core::lease_manager>(parts_->loop, port, [this](const lease_record_ptr& lease) {
+        parts_->loop.assert_core_locked();
+        announce_loss(lease);
+      });
+  parts_->leases->report_to(parts_->loop.journal());
+  parts_->leases->on_release_requested(
+      [this](const lease_record_ptr& lease) { announce_release_request(lease); });
+  parts_->sets = std::make_unique<lease_core::set_claims>(parts_->loop, *parts_->leases);
+  parts_->observers =
+      std::make_unique<lease_core::observers>(parts_->loop, port, options_.locks().retry().limit());
+  parts_->meetings = std::make_unique<lease_core::rendezvous_calls>(parts_->loop, port, *parts_->leases);
 }
 
 client_core::~client_core() {

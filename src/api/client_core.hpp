@@ -167,6 +167,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
   std::stop_source closing_;
   std::unique_ptr<parts> parts_;
 
+  void make_lease_core();
   void end_journal(std::chrono::steady_clock::time_point limit) noexcept;
 
   /// An observer gets at least this time for the events that closing causes, also with a flush limit of zero.
@@ -191,6 +192,8 @@ class client_core : public std::enable_shared_from_this<client_core> {
   Result wait_for(Start start, const std::stop_token& stop, Cancel cancel);
   template <class Result, class Start>
   Result wait_for(Start start);
+  template <class Result>
+  void discard(const Result& result) HOLDFAST_REQUIRES(parts_->loop);
   [[nodiscard]] store::time_point give_up() const;
   /// The end of a wait of that length that begins now; empty: no end.
   [[nodiscard]] std::optional<store::time_point> end_of(std::optional<duration> limit, bool waits) const;

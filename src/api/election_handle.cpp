@@ -25,6 +25,14 @@ void check_value(std::string_view value) {
                                           " are allowed"};
 }
 
+std::string text_of(const failure& reason, const std::string& place) {
+  return "cannot lead " + place + ": " + reason.message;
+}
+
+std::string text_of_timeout(const std::string& place) {
+  return "cannot lead " + place + ": others led for the whole wait limit";
+}
+
 }  // namespace
 
 struct election_handle::state {
@@ -41,12 +49,6 @@ struct election_handle::state {
     check_value(value);
     return wish_of({.name = name, .election = true}, options,
                    metadata_for(*locks, options, std::string{value}), waits);
-  }
-  [[nodiscard]] std::string text_of(const failure& reason) const {
-    return "cannot lead " + place + ": " + reason.message;
-  }
-  [[nodiscard]] std::string text_of_timeout() const {
-    return "cannot lead " + place + ": others led for the whole wait limit";
   }
   [[nodiscard]] std::optional<lock_state> look(std::size_t most_waiters) const {
     auto answer = locks->inspect(name, most_waiters);
@@ -77,16 +79,17 @@ std::optional<term> election_handle::campaign(std::string_view value, std::optio
   auto wish = s.wish_for(value, longest != duration::zero());
   if (stop.stop_requested()) return std::nullopt;
   const auto metadata = wish.claim.metadata;
+  std::string own_value{value};  // before the claim: there may be no memory for it
   const auto result = s.locks->acquire(std::move(wish), longest, stop);
   if (const auto* record = std::get_if<lease_core::lease_record_ptr>(&result)) {
     set_client(**record, s.locks);
-    return term_access::make(lease_access::make(*record), std::string{value}, metadata);
+    return term_access::make(lease_access::make(*record), std::move(own_value), metadata);
   }
   if (const auto* failed = std::get_if<failure>(&result)) {
     if (failed->code == errc::cancelled && stop.stop_requested()) return std::nullopt;
-    throw error{failed->code, s.text_of(*failed)};
+    throw error{failed->code, text_of(*failed, s.place)};
   }
-  if (!limit) throw error{errc::timeout, s.text_of_timeout()};
+  if (!limit) throw error{errc::timeout, text_of_timeout(s.place)};
   return std::nullopt;
 }
 
@@ -102,23 +105,25 @@ pending election_handle::async_campaign(std::string_view value, std::optional<du
   } catch (const error& reason) {
     return complete_with(reason, shared);
   }
-  const auto metadata = wish.claim.metadata;
+  // Before the claim: there may be no memory for it when it is elected.
+  auto elected =
+      std::make_shared<election_outcome>(election_outcome{std::string{value}, wish.claim.metadata, {}});
+  // Not the state, and the client in it: the client would keep itself alive by its own operation.
   pending p;
   p.owner = s.locks;
   p.id = s.locks->start_acquire(
       std::move(wish), longest,
-      [shared, self = state_, value = std::string{value}, metadata,
+      [shared, weak = std::weak_ptr{s.locks}, place = s.place, elected = std::move(elected),
        may_be_empty = limit.has_value()](const lease_core::taken& result) {
         if (const auto* record = std::get_if<lease_core::lease_record_ptr>(&result)) {
-          set_client(**record, self->locks);
-          auto elected = std::make_shared<election_outcome>(election_outcome{value, metadata, {}});
-          shared->complete({{}, {}, lease_access::make(*record), {}, std::move(elected)});
+          set_client(**record, weak);
+          shared->complete({{}, {}, lease_access::make(*record), {}, elected});
         } else if (const auto* failed = std::get_if<failure>(&result)) {
-          shared->complete({failed->code, self->text_of(*failed), {}});
+          shared->complete({failed->code, text_of(*failed, place), {}});
         } else if (may_be_empty) {
           shared->complete({});
         } else {
-          shared->complete({errc::timeout, self->text_of_timeout(), {}});
+          shared->complete({errc::timeout, text_of_timeout(place), {}});
         }
       });
   return p;

@@ -54,23 +54,21 @@ std::string text_of(const arrivals& seen) {
   return text;
 }
 
-}  // namespace
-
-struct rendezvous_handle::state {
-  std::shared_ptr<client_core> locks;
-  type kind = type::latch;
-  std::string name;
-  std::ptrdiff_t expected = 1;
+/// The part of the state that a call uses which does not block. Not the client, which would keep itself alive
+/// by its own operation.
+struct presence {
+  std::weak_ptr<client_core> locks;
   std::string place;  // the end of errors: "the latch 'ready' on redis://host"
-  lock_options options;
   lease_core::rendezvous_ptr at;
 
-  state(type kind, client& of, std::string_view name, std::ptrdiff_t expected,
-        const std::optional<lock_options>& own);
-  /// After the last call, also of those that do not block.
-  ~state() { locks->leave(at); }
-  state(const state&) = delete;
-  state& operator=(const state&) = delete;
+  presence(const std::shared_ptr<client_core>& of, std::string where, lease_core::rendezvous_ptr meeting)
+      : locks{of}, place{std::move(where)}, at{std::move(meeting)} {}
+  /// After the last call, also of those that do not block. A client that is gone has left by itself.
+  ~presence() {
+    if (const auto open = locks.lock()) open->leave(at);
+  }
+  presence(const presence&) = delete;
+  presence& operator=(const presence&) = delete;
 
   [[nodiscard]] std::string text_of_failure(const failure& reason) const {
     return "cannot use " + place + ": " + reason.message;
@@ -78,11 +76,25 @@ struct rendezvous_handle::state {
   [[nodiscard]] std::string text_of_timeout(const arrivals& seen) const {
     return "cannot pass " + place + " within the wait limit: " + text_of(seen);
   }
+};
+
+}  // namespace
+
+struct rendezvous_handle::state {
+  std::shared_ptr<client_core> locks;
+  type kind = type::latch;
+  std::string name;
+  std::ptrdiff_t expected = 1;
+  lock_options options;
+  std::shared_ptr<const presence> present;  // destroyed before the client
+
+  state(type kind, client& of, std::string_view name, std::ptrdiff_t expected,
+        const std::optional<lock_options>& own);
   /// \throws holdfast::error errc::closed, errc::invalid_argument.
   void require_possible(const rendezvous_request& request) const {
     locks->require_open();
     if (request.count >= 0 && request.count <= expected && (request.count > 0 || request.waits)) return;
-    throw error{errc::invalid_argument, "cannot count down " + place + " by " +
+    throw error{errc::invalid_argument, "cannot count down " + present->place + " by " +
                                             std::to_string(request.count) +
                                             ": that has to be between 1 and " + std::to_string(expected)};
   }
@@ -95,9 +107,10 @@ rendezvous_handle::state::state(type kind, client& of, std::string_view name, st
   const std::string word = is_latch ? "latch" : "barrier";
   this->expected = checked_expected(expected, is_latch ? latch::max() : barrier::max(), word);
   options = own.value_or(locks->options().locks());
-  place = "the " + word + " '" + this->name + "' on " + locks->url();
+  const auto place = "the " + word + " '" + this->name + "' on " + locks->url();
   require_no_rest(options, place);
-  at = std::make_shared<rendezvous>();
+  const auto at = std::make_shared<rendezvous>();
+  present = std::make_shared<const presence>(locks, place, at);
   at->kind = is_latch ? rendezvous::type::latch : rendezvous::type::barrier;
   at->expected = expected;
   const std::int64_t capacity = is_latch ? expected : expected * permits_a_party;
@@ -118,14 +131,15 @@ std::optional<std::uint64_t> rendezvous_handle::meet(const rendezvous_request& r
   s.require_possible(request);
   if (request.stop.stop_requested()) return std::nullopt;
   const auto limit = request.limit ? request.limit : s.options.wait_limit();
-  const auto result = s.locks->meet(s.at, {request.count, request.waits, std::nullopt}, limit, request.stop);
+  const auto result =
+      s.locks->meet(s.present->at, {request.count, request.waits, std::nullopt}, limit, request.stop);
   if (const auto* const failed = std::get_if<failure>(&result)) {
     if (failed->code == errc::cancelled && request.stop.stop_requested()) return std::nullopt;
-    throw error{failed->code, s.text_of_failure(*failed)};
+    throw error{failed->code, s.present->text_of_failure(*failed)};
   }
   const auto& seen = std::get<arrivals>(result);
   if (seen.is_complete() || !request.waits) return seen.phase;
-  if (!request.limit) throw error{errc::timeout, s.text_of_timeout(seen)};
+  if (!request.limit) throw error{errc::timeout, s.present->text_of_timeout(seen)};
   return std::nullopt;
 }
 
@@ -141,8 +155,8 @@ pending rendezvous_handle::async_meet(const rendezvous_request& request,
   const auto limit = request.limit ? request.limit : s.options.wait_limit();
   pending p;
   p.owner = s.locks;
-  p.id = s.locks->start_meet(s.at, {request.count, request.waits, std::nullopt}, limit,
-                             [shared, self = state_, waits = request.waits,
+  p.id = s.locks->start_meet(s.present->at, {request.count, request.waits, std::nullopt}, limit,
+                             [shared, self = s.present, waits = request.waits,
                               may_be_empty = request.limit.has_value()](const lease_core::arrived& result) {
                                if (const auto* const failed = std::get_if<failure>(&result)) {
                                  return shared->complete({failed->code, self->text_of_failure(*failed), {}});
@@ -164,7 +178,7 @@ arrivals rendezvous_handle::inspect() const {
   const state& s = *state_;
   auto answer = s.locks->inspect(s.name, 0);
   if (const auto* const reason = std::get_if<failure>(&answer)) {
-    throw error{reason->code, "cannot read " + s.place + ": " + reason->message};
+    throw error{reason->code, "cannot read " + s.present->place + ": " + reason->message};
   }
   const auto& seen = std::get<std::optional<lock_state>>(answer);
   if (s.kind == type::latch) return store::counted_in(seen, s.expected);

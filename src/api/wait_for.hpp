@@ -1,11 +1,17 @@
 #pragma once
 
+#include <algorithm>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <type_traits>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "api/client_core.hpp"
+#include "base/exceptions.hpp"
 
 // How the calls of a client_core wait for the ends of operations: templates, for its sources.
 
@@ -29,13 +35,42 @@ Result client_core::wait_for(Start start, const std::stop_token& stop, Cancel ca
     const runtime::core_lock now{parts_->loop, true};
     id = start([this, result](Result r) {
       result->value = std::move(r);
-      parts_->loop.defer([result] { result->blocked.serve(); });
+      try {
+        parts_->loop.defer([result] { result->blocked.serve(); });
+      } catch (const std::exception&) {  // out of memory
+        result->blocked.serve();
+      }
     });
   }
-  // Without the core lock, which cancelling takes.
-  const std::stop_callback stopped{stop, [&] { cancel(id); }};
-  parts_->store->help(result->blocked);
+  try {
+    // Without the core lock, which cancelling takes.
+    const std::stop_callback stopped{stop, [&] { cancel(id); }};
+    parts_->store->help(result->blocked);
+  } catch (...) {  // out of memory; nobody reads the result
+    contain_exceptions([&] { cancel(id); });
+    contain_exceptions([&] {
+      const runtime::core_lock now{parts_->loop};
+      if (result->value) discard(*result->value);
+    });
+    throw;
+  }
   return std::move(*result->value);
+}
+
+/// Releases the leases of a result that nobody reads.
+template <class Result>
+void client_core::discard(const Result& result) {
+  const auto release_unused = [this](const lease_core::lease_record_ptr& lease) {
+    parts_->loop.assert_core_locked();
+    lease->rests_until = {};  // nobody has worked under it
+    parts_->leases->release(lease, nullptr);
+  };
+  if constexpr (std::is_same_v<Result, lease_core::taken>) {
+    if (const auto* const one = std::get_if<lease_core::lease_record_ptr>(&result)) release_unused(*one);
+  } else if constexpr (std::is_same_v<Result, lease_core::set_taken>) {
+    const auto* const all = std::get_if<std::vector<lease_core::lease_record_ptr>>(&result);
+    if (all != nullptr) std::for_each(all->begin(), all->end(), release_unused);
+  }
 }
 
 template <class Result, class Start>
@@ -72,7 +107,15 @@ client_core::op_id client_core::start_asking(std::function<void(store::answer<Va
 template <class Function>
 auto client_core::outside(Function action) {
   return [this, action = std::move(action)](auto value) {
-    parts_->loop.defer_signal([action, value = std::move(value)]() mutable { action(std::move(value)); });
+    std::shared_ptr<decltype(value)> result;  // of its own: a result that is not handed over is still here
+    try {
+      result = std::make_shared<decltype(value)>(std::move(value));
+      parts_->loop.defer_signal([action, result] { action(std::move(*result)); });
+    } catch (...) {  // out of memory; nobody reads the result
+      parts_->loop.assert_core_locked();
+      discard(result ? *result : value);
+      throw;
+    }
   };
 }
 

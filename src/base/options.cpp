@@ -1,6 +1,7 @@
 #include "holdfast/options.hpp"
 
 #include "base/name.hpp"
+#include "holdfast/detail/handle.hpp"
 #include "holdfast/error.hpp"
 
 namespace holdfast {
@@ -31,7 +32,7 @@ void require_text(const std::string& text, const char* option) {
 
 retry_policy& retry_policy::first(duration delay) {
   require(delay >= 1ms, "retry_policy::first: " + in_ms(delay) + " is less than 1 ms");
-  first_ = delay;
+  first_ = detail::to_limit(delay);
   if (longest_ < first_) longest_ = first_;
   return *this;
 }
@@ -39,13 +40,13 @@ retry_policy& retry_policy::first(duration delay) {
 retry_policy& retry_policy::longest(duration delay) {
   require(delay >= first_,
           "retry_policy::longest: " + in_ms(delay) + " is less than the first delay, " + in_ms(first_));
-  longest_ = delay;
+  longest_ = detail::to_limit(delay);
   return *this;
 }
 
 retry_policy& retry_policy::limit(duration total) {
   require(total >= 0s, "retry_policy::limit: " + in_ms(total) + " is negative");
-  limit_ = total;
+  limit_ = detail::to_limit(total);
   return *this;
 }
 
@@ -66,7 +67,7 @@ lock_options& lock_options::renewal(bool on) {
 
 lock_options& lock_options::wait_limit(holdfast::duration limit) {
   require(limit >= 0s, "lock_options::wait_limit: " + in_ms(limit) + " is negative");
-  wait_limit_ = limit;
+  wait_limit_ = detail::to_limit(limit);
   return *this;
 }
 
@@ -109,7 +110,7 @@ client_options& client_options::locks(lock_options defaults) {
 
 client_options& client_options::flush_limit(duration limit) {
   require(limit >= 0s, "client_options::flush_limit: " + in_ms(limit) + " is negative");
-  flush_limit_ = limit;
+  flush_limit_ = detail::to_limit(limit);
   return *this;
 }
 

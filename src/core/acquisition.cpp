@@ -131,7 +131,10 @@ acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, co
       if (auto denied = denial_in(now, r)) return *std::move(denied);
       kept_ = sent_;
       return take_place(now, random, std::get<place>(r));
-    case state::leaving: return withdrawing_ ? over() : leave(now);
+    case state::leaving:
+      // A withdrawal ends one claim, and hands the name on, maybe to a second one of this owner.
+      if (withdrawing_ && (!std::holds_alternative<done>(r) || --claims_ <= 0)) return over();
+      return leave(now);
     case state::waiting:
     case state::over: break;
   }
@@ -175,7 +178,10 @@ acquisition::step acquisition::on_error(time_point now, std::uint64_t random, co
     // The claim may be in the queue by now, or even hold. Only the store knows: never guess.
     state_ = state::finding;
   }
-  if (state_ == state::asking && !t.maybe_executed) maybe_there_ = false;
+  if (state_ == state::asking && !t.maybe_executed) {
+    maybe_there_ = false;
+    --claims_;
+  }
   const time_point next = now + pause_.next(random);
   if (state_ == state::leaving) {
     if (!withdrawing_) return leave(now);
@@ -280,6 +286,7 @@ acquisition::step acquisition::ask(time_point now) {
   early_ = {};  // what the store answers from here on is newer
   first_ = false;
   maybe_there_ = true;
+  ++claims_;
   return send(now, state::asking, std::move(r));
 }
 

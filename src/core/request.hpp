@@ -104,6 +104,9 @@ struct request {
   std::uint64_t grant = 0;  // of a yield
 };
 
+/// Whether no link sends the request again.
+[[nodiscard]] inline bool is_too_late(const request& of, store::time_point now) { return now >= of.send_by; }
+
 /// The longest that a claim of the request may live.
 [[nodiscard]] inline duration longest_ttl(const request& of) {
   duration longest = of.ttl;

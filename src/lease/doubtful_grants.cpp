@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <utility>
 
 #include "lease/lease_manager.hpp"
@@ -60,9 +61,19 @@ void lease_manager::on_proof(claim_id id, const wish& request, const store::rene
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;  // the claim was given up meanwhile, and its grant is released
   const lease_record_ptr lease = found->second.doubtful;
+  try {
+    judge(id, request, lease, answer);
+  } catch (const std::exception& e) {
+    give_up_grant(id, request.claim, lease->hold.token, e);
+  }
+}
+
+void lease_manager::judge(claim_id id, const wish& request, const lease_record_ptr& lease,
+                          const store::renewals& answer) {
+  pending& claim = pending_.at(id);
   const time_point now = time_.now();
   if (answer.each.at(0) == store::renewed::lost) {
-    found->second.doubtful = nullptr;
+    claim.doubtful = nullptr;
     give_back(lease, nullptr);
     return ask_anew(id, request);
   }
@@ -70,10 +81,10 @@ void lease_manager::on_proof(claim_id id, const wish& request, const store::rene
                         now < deadline_of(answer.sent, lease->ttl(), lease->margin) &&
                         now < port_.session_until().value_or(time_point::max());
   if (believed) {
-    found->second.doubtful = nullptr;
+    claim.doubtful = nullptr;
     return begin(id, lease, answer.sent, request.first_sent.value_or(answer.sent), now);
   }
-  if (now >= found->second.doubted_until) return give_up_doubtful(id, request);
+  if (now >= claim.doubted_until) return give_up_doubtful(id, request);
   wait_for_proof(id, request);
 }
 

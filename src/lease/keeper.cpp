@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/exceptions.hpp"
 #include "lease/reports.hpp"
 
 namespace holdfast::lease_core {
@@ -45,7 +46,12 @@ keeper::~keeper() {
 void keeper::add(const lease_record_ptr& lease, time_point valid_from) {
   lease->kept = true;
   lease->number = ++last_number_;
-  confirm(lease, valid_from);
+  try {
+    confirm(lease, valid_from);
+  } catch (...) {
+    remove(lease);
+    throw;
+  }
 }
 
 void keeper::remove(const lease_record_ptr& lease) {
@@ -70,11 +76,11 @@ void keeper::confirm_end(const lease_record_ptr& lease) {
     lease->confirm_again = true;
     return;
   }
-  lease->confirming = true;
   send({lease}, cause::notification, [this, lease](renewal) {
     lease->confirming = false;
     if (std::exchange(lease->confirm_again, false)) confirm_end(lease);
   });
+  lease->confirming = true;  // behind the sending, which may fail; the answer comes later
 }
 
 void keeper::after_renewals(const lease_record_ptr& lease, std::function<void()> then) {
@@ -145,9 +151,11 @@ void keeper::plan(const lease_record_ptr& lease, time_point renew_at) {
 
 void keeper::arm() {
   if (agenda_.empty()) return;
-  time_.cancel(timer_);
-  armed_ = agenda_.begin()->first;
-  timer_ = time_.at(armed_, [this] { tick(); });
+  const time_point next = agenda_.begin()->first;
+  // Where that throws, the timer before stays: the other leases need one.
+  const auto timer = time_.at(next, [this] { tick(); });
+  time_.cancel(std::exchange(timer_, timer));
+  armed_ = next;
 }
 
 void keeper::tick() {
@@ -197,12 +205,20 @@ void keeper::send(batch leases, cause reason, std::function<void(renewal)> done)
     port_.renew(std::move(holds), last_deadline,
                 [this, sent, count_down, reason, done = std::move(done)](const store::renewals& answer) {
                   count_down();
+                  first_exception thrown;  // one lease for which there is no memory must not end the others
                   for (std::size_t i = 0; i < sent->size(); ++i) {
                     const lease_record_ptr& lease = sent->at(i);
-                    const renewal outcome = settle(lease, answer.each[i], answer.sent, reason);
-                    if (done) done(outcome);
-                    if (lease->renewals_under_way == 0) run_postponed(lease);
+                    renewal outcome = renewal::unknown;
+                    thrown.run([&] { outcome = settle(lease, answer.each[i], answer.sent, reason); });
+                    if (!lease->kept) outcome = renewal::lost;  // also where telling that threw
+                    thrown.run([&] {
+                      if (done) done(outcome);
+                    });
+                    thrown.run([&] {
+                      if (lease->renewals_under_way == 0) run_postponed(lease);
+                    });
                   }
+                  thrown.rethrow();
                 });
   } catch (...) {
     count_down();  // what was postponed runs at its limit

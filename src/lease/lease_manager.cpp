@@ -18,10 +18,6 @@ failure cannot_rest() {
           "grace and at_least, or use a store that keeps a ttl of each claim"};
 }
 
-time_point first_sent(const wish& request, const store::granted& grant) {
-  return request.first_sent.value_or(grant.first_sent == time_point{} ? grant.valid_from : grant.first_sent);
-}
-
 /// The holder has released, and the claim is still there.
 std::shared_ptr<const std::string> as_released(const std::string& metadata) {
   claimant former = from_metadata(metadata);
@@ -30,11 +26,6 @@ std::shared_ptr<const std::string> as_released(const std::string& metadata) {
 }
 
 }  // namespace
-
-void remember(wish& request, const store::granted& grant) {
-  request.first_sent = first_sent(request, grant);
-  request.claim.was_queued = grant.was_queued;
-}
 
 lease_manager::lease_manager(store::scheduler& time, store::port& port, on_loss lost)
     : time_{time},
@@ -70,16 +61,29 @@ lease_manager::claim_id lease_manager::acquire(wish request, std::optional<time_
   p.done = std::move(done);
   if (observed) p.began = time_.now();
   p.claim = std::move(observed);
+  try {
+    start(id, std::move(request), limit);
+  } catch (...) {  // nothing was sent
+    if (const auto found = pending_.find(id); found != pending_.end()) {
+      time_.cancel(found->second.limit);
+      pending_.erase(found);
+    }
+    throw;
+  }
+  return id;
+}
+
+void lease_manager::start(claim_id id, wish request, std::optional<time_point> limit) {
+  pending& p = pending_.at(id);
   if (limit) p.limit = time_.at(*limit, [this, id] { time_is_up(id); });
   const bool rests =
       request.claim.grace != duration::zero() || request.at_least != duration::zero() || request.claim.stays;
   if (rests && !port_.can_rest()) {
     p.next_proof = time_.at(time_.now(), [this, id] { finish(id, cannot_rest()); });  // not within this call
-    return id;
+    return;
   }
   request.claim.may_rest = rests;
   ask(id, std::move(request));
-  return id;
 }
 
 void lease_manager::ask(claim_id id, wish request) {
@@ -87,71 +91,6 @@ void lease_manager::ask(claim_id id, wish request) {
   port_.acquire(std::move(claim), [this, id, request = std::move(request)](store::acquired result) {
     on_acquired(id, request, std::move(result));
   });
-}
-
-/// A grant arrived after its deadline: this process was paused, or the round trip is longer than the ttl. A
-/// claim that waits is made again, a limited number of times.
-void lease_manager::ask_again(claim_id id, wish request, const store::granted& late) {
-  constexpr int at_most = 3;
-  const auto found = pending_.find(id);
-  if (found == pending_.end()) return;
-  const bool stands_by = request.claim.election;  // an election waits until its candidate gives up
-  if (!request.claim.wait || (++found->second.too_late >= at_most && !stands_by)) {
-    return finish(
-        id, failure{errc::lost, "the grant took longer to arrive than its ttl lasts; ask for a longer ttl"});
-  }
-  remember(request, late);
-  ask_anew(id, std::move(request));
-}
-
-void lease_manager::ask_anew(claim_id id, wish request) {
-  request.claim.owner = time_.new_owner();  // the old one's withdrawal is still under way
-  request.claim.stood_by = request.claim.wait;
-  pending& p = pending_.at(id);
-  p.owner = request.claim.owner;
-  p.release_requested = false;  // that was the old one
-  ask(id, std::move(request));
-}
-
-void lease_manager::on_acquired(claim_id id, const wish& request, store::acquired result) {
-  if (const auto* failed = std::get_if<failure>(&result)) return finish(id, *failed);
-  if (std::holds_alternative<store::refused>(result)) return finish(id, not_had{});
-  const auto& grant = std::get<store::granted>(result);
-  const store::claim& c = request.claim;
-  const auto lease =
-      std::make_shared<lease_record>(store::hold{c.name, c.owner, grant.token, store::store_ttl(c)}, c.mode,
-                                     c.permits, request.margin, request.renews, c.retry);
-  lease->grace = c.grace;
-  const time_point now = time_.now();
-  if (request.at_least != duration::zero()) {
-    lease->rests_until = now + request.at_least;  // at the store the grant is older
-    lease->metadata = c.metadata;
-  } else if (journal_ != nullptr && journal_->is_observed()) {
-    lease->metadata = c.metadata;
-  }
-  lease->stays = c.stays;
-  const time_point end = deadline_of(grant.valid_from, c.ttl, request.margin);
-  lease->set_deadline(end);
-  if (now >= end) {
-    // It arrived after its deadline. At the store it may still hold: that ends first, also where there is no
-    // memory for another claim.
-    give_back(lease, nullptr);
-    return ask_again(id, request, grant);
-  }
-  if (port_.session_until().value_or(time_point::max()) <= now) return doubt(id, request, grant, lease);
-  begin(id, lease, grant.valid_from, first_sent(request, grant), now);
-}
-
-void lease_manager::begin(claim_id id, const lease_record_ptr& lease, time_point valid_from,
-                          time_point first_sent, time_point now) {
-  lease->granted_at = now;
-  by_owner_[lease->hold.owner] = lease;
-  keeper_.add(lease, valid_from);
-  // After what may fail for want of memory; from here on the lease has an end, too.
-  report_granted(journal_, *lease, std::chrono::duration_cast<duration>(now - first_sent));
-  const auto found = pending_.find(id);
-  if (found != pending_.end() && found->second.release_requested) look_for_request(lease->hold.owner);
-  finish(id, lease);
 }
 
 void lease_manager::finish(claim_id id, taken result) {
@@ -173,6 +112,11 @@ void lease_manager::report_end(const pending& claim, const taken& result) {
 }
 
 void lease_manager::abandon(claim_id id, taken result) {
+  withdraw(id);
+  finish(id, std::move(result));
+}
+
+void lease_manager::withdraw(claim_id id) {
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;
   found->second.is_withdrawn = true;
@@ -181,10 +125,12 @@ void lease_manager::abandon(claim_id id, taken result) {
   } else {
     port_.cancel(found->second.owner);
   }
-  finish(id, std::move(result));
 }
 
-void lease_manager::cancel(claim_id id) { abandon(id, failure{errc::cancelled, "the claim was cancelled"}); }
+void lease_manager::cancel(claim_id id) {
+  withdraw(id);  // first: it needs less memory than the message
+  finish(id, failure{errc::cancelled, "the claim was cancelled"});
+}
 
 void lease_manager::release(const lease_record_ptr& lease, std::function<void(std::error_code)> done) {
   const time_point now = time_.now();
@@ -224,14 +170,14 @@ void lease_manager::leave_to_store(const lease_record_ptr& lease) {
 /// From now on it is no lease of its user.
 void lease_manager::let_go(const lease_record_ptr& lease, time_point now) {
   lease->set_state(lease_record::phase::releasing);
-  report_released(journal_, *lease, now);
+  if (lease->kept) report_released(journal_, *lease, now);  // otherwise it has never begun
   keeper_.remove(lease);
   by_owner_.erase(lease->hold.owner);
 }
 
 /// Ends the hold by the will of its user. Where it came sooner than the lock may be free, the name rests.
 void lease_manager::end(const lease_record_ptr& lease, std::function<void(store::released)> done) {
-  if (lease->rests_until <= time_.now()) return give_back(lease, std::move(done));
+  if (lease->is_unused || lease->rests_until <= time_.now()) return give_back(lease, std::move(done));
   // For people alone: what becomes of it does not matter. Before the last renewal, so that a caller who has
   // the answer to that finds it.
   if (lease->mode() == mode::exclusive) {
@@ -326,15 +272,22 @@ void lease_manager::look_for_request(const owner_id& owner) {
   }
   port_.inspect(lease->hold.name, 0, lease->deadline(), [this, lease](const store::inspected& answer) {
     lease->is_inspected = false;
-    if (std::exchange(lease->inspect_again, false)) return look_for_request(lease->hold.owner);
+    const bool again = std::exchange(lease->inspect_again, false);
     const auto* const state = std::get_if<std::optional<lock_state>>(&answer);
-    if (state == nullptr || !*state || lease->state() != lease_record::phase::held) return;
-    for (const claim_state& each : (*state)->holders) {
-      if (each.token != lease->hold.token || !each.claimant.release_request) continue;
-      lease->release_request = std::make_unique<const std::string>(*each.claimant.release_request);
-      if (release_requested_) release_requested_(lease);
-    }
+    if (lease->state() != lease_record::phase::held) return;
+    if (state != nullptr && *state) take_request(lease, **state);
+    // The answer may be older than the request of the next notification.
+    if (again && !lease->release_request) look_for_request(lease->hold.owner);
   });
+}
+
+void lease_manager::take_request(const lease_record_ptr& lease, const lock_state& from) {
+  for (const claim_state& each : from.holders) {
+    if (each.token != lease->hold.token || !each.claimant.release_request) continue;
+    lease->release_request = std::make_unique<const std::string>(*each.claimant.release_request);
+    if (release_requested_) release_requested_(lease);
+    return;
+  }
 }
 
 void lease_manager::check(const lease_record_ptr& lease) { check_at(lease, time_.now()); }
@@ -365,8 +318,8 @@ void lease_manager::after_loss(const lease_record_ptr& lease) {
   // A late renewal may have reached the store. Others should not wait for the rest of its ttl, but for the
   // grace alone.
   const time_point rests_until = lease->deadline() + lease->margin + lease->grace;
-  if (lease->loss == loss_reason::ended_at_store || lease->grace == duration::zero() ||
-      rests_until <= time_.now()) {
+  const bool rests = lease->grace != duration::zero() && !lease->is_unused;
+  if (!rests || lease->loss == loss_reason::ended_at_store || rests_until <= time_.now()) {
     return give_back(lease, nullptr);
   }
   rest(lease, rests_until, nullptr);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -103,22 +104,29 @@ class lease_manager {
     bool is_withdrawn = false;
   };
 
+  void start(claim_id id, wish request, std::optional<store::time_point> limit);
   void ask(claim_id id, wish request);
   void ask_again(claim_id id, wish request, const store::granted& late);
   void ask_anew(claim_id id, wish request);
   void on_acquired(claim_id id, const wish& request, store::acquired result);
+  void on_granted(claim_id id, const wish& request, const store::granted& grant);
+  void give_up_grant(claim_id id, const store::claim& claim, fencing_token token,
+                     const std::exception& reason);
   /// \param first_sent when the claim was first sent.
   void begin(claim_id id, const lease_record_ptr& lease, store::time_point valid_from,
              store::time_point first_sent, store::time_point now);
   void doubt(claim_id id, const wish& request, const store::granted& grant, const lease_record_ptr& lease);
   void wait_for_proof(claim_id id, const wish& request);
   void on_proof(claim_id id, const wish& request, const store::renewals& answer);
+  void judge(claim_id id, const wish& request, const lease_record_ptr& lease, const store::renewals& answer);
   void give_up_doubtful(claim_id id, const wish& request);
   void finish(claim_id id, taken result);
   void time_is_up(claim_id id);
   void abandon(claim_id id, taken result);
+  void withdraw(claim_id id);
   void keep_request(const owner_id& owner);
   void look_for_request(const owner_id& owner);
+  void take_request(const lease_record_ptr& lease, const lock_state& from);
   void lose(const lease_record_ptr& lease, loss_reason reason);
   void check_at(const lease_record_ptr& lease, store::time_point now);
   void let_go(const lease_record_ptr& lease, store::time_point now);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -25,7 +26,12 @@ class lease_record {
 
   lease_record(store::hold hold, holdfast::mode mode, std::int64_t permits, duration margin, bool renews,
                const retry_policy& retry)
-      : hold{std::move(hold)}, permits{permits}, margin{margin}, renews{renews}, pause{retry}, mode_{mode} {}
+      : hold{std::move(hold)},
+        permits{permits},
+        margin{margin},
+        renews{renews},
+        pause{between_renewals(retry, this->hold.ttl)},
+        mode_{mode} {}
 
   [[nodiscard]] store::time_point deadline() const noexcept {
     return store::time_point{std::chrono::nanoseconds{deadline_.load(std::memory_order_acquire)}};
@@ -35,6 +41,15 @@ class lease_record {
     return state() == phase::held && now < deadline();
   }
   [[nodiscard]] holdfast::mode mode() const noexcept { return mode_.load(std::memory_order_relaxed); }
+
+  /// Renewals go out several times in a ttl, and at least once a second, while no answer comes: for so long
+  /// two may hold after a hold was ended at the store. A user's policy may be slower.
+  [[nodiscard]] static retry_policy between_renewals(const retry_policy& policy, duration ttl) {
+    const duration longest = std::min<duration>(std::chrono::seconds{1}, ttl / 10);
+    return retry_policy{}
+        .first(std::min(policy.first(), longest))
+        .longest(std::min(policy.longest(), longest));
+  }
 
   // Under the core lock:
   /// For how long a confirmation is believed. The store keeps the hold for the grace longer.
@@ -75,6 +90,7 @@ class lease_record {
   loss_reason loss = loss_reason::ended_at_store;  // any thread may read it once state() is lost
   bool stays = false;                              // see store::claim; set before the record is shared
   bool may_be_exclusive = false;  // shared: it is not known whether the store has downgraded it
+  bool is_unused = false;         // it was never handed to its user, and its name need not rest
 
   // Used by the keeper alone.
   bool kept = false;

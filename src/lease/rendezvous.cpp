@@ -45,11 +45,12 @@ failure lost_count() {
 
 /// The count of a call: of the same id as one that may stand at the store. A loss that has been followed by a
 /// call that counts is told no more.
-rendezvous::count take_count(rendezvous& at, std::int64_t number) {
+/// \param fresh the id where there is none.
+rendezvous::count take_count(rendezvous& at, std::int64_t number, const owner_id& fresh) {
   const auto former = std::find_if(at.counts.begin(), at.counts.end(), [&](const rendezvous::count& each) {
     return each.number == number && !is_held(each.lease);
   });
-  const rendezvous::count next{number, former == at.counts.end() ? owner_id::random() : former->id, nullptr};
+  const rendezvous::count next{number, former == at.counts.end() ? fresh : former->id, nullptr};
   if (former != at.counts.end()) at.counts.erase(former);
   std::erase_if(at.counts, was_lost);
   return next;
@@ -101,10 +102,10 @@ void rendezvous_calls::claim(call_id id, step next) {
   rendezvous& at = *call.at;
   store::attendance attendance{next, at.phase, at.party};
   wish request = at.terms;
-  request.claim.owner = owner_id::random();
+  request.claim.owner = time_.new_owner();
   request.claim.stays = next != step::arrived;
   if (next == step::counted) {
-    call.unconfirmed = take_count(at, call.call.count);
+    call.unconfirmed = take_count(at, call.call.count, time_.new_owner());
     attendance.party = call.unconfirmed->id;
     request.claim.permits = call.call.count;
     request.claim.wait = false;  // it fails where too few are left
@@ -204,9 +205,7 @@ void rendezvous_calls::on_latch_seen(call_id id, const std::optional<lock_state>
   operation& call = calls_.at(id);
   call.seen = store::counted_in(state, call.at->expected);
   if (call.refused) {
-    failure reason = refusal_of(call, state);
-    if (reason.code == errc::invalid_argument) call.unconfirmed.reset();  // it does not count
-    return end(id, std::move(reason));
+    return end(id, refusal_of(call, state));  // an earlier try of its claim may be carried out yet
   }
   if (call.seen.is_complete()) return end(id, call.seen);
   const auto& counts = call.at->counts;
@@ -248,10 +247,12 @@ void rendezvous_calls::wait_on(call_id id) {
   });
 }
 
-/// Not under the core lock, which ending a watch takes.
+/// Not under the core lock, which ending a watch takes. Where there is no memory for that, it throws, and the
+/// watch goes on.
 void rendezvous_calls::end_watch(operation& of) {
   if (!of.watch) return;
-  time_.defer_callback([watch = std::exchange(of.watch, nullptr)] {});
+  time_.defer_callback([watch = of.watch] {});
+  of.watch = nullptr;
 }
 
 void rendezvous_calls::time_is_up(call_id id) {
@@ -266,12 +267,13 @@ void rendezvous_calls::time_is_up(call_id id) {
 void rendezvous_calls::cancel(call_id id) { end(id, failure{errc::cancelled, "the wait was cancelled"}); }
 
 void rendezvous_calls::end(call_id id, arrived result) {
-  auto ended = calls_.extract(id);
-  if (!ended) return;
+  const auto found = calls_.find(id);
+  if (found == calls_.end()) return;
+  end_watch(found->second);  // first: where it throws, the call has to keep its watch
+  auto ended = calls_.extract(found);
   operation& call = ended.mapped();
   rendezvous& at = *call.at;
   time_.cancel(call.limit);
-  end_watch(call);
   if (call.claim != 0) leases_.cancel(call.claim);
   if (call.unconfirmed) at.counts.push_back(*call.unconfirmed);  // it may be there until its withdrawal
   at.busy = false;

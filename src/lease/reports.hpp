@@ -4,6 +4,7 @@
 #include <system_error>
 #include <variant>
 
+#include "base/failure.hpp"
 #include "core/journal.hpp"
 #include "lease/lease_record.hpp"
 

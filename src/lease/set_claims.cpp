@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/exceptions.hpp"
 #include "holdfast/error.hpp"
 
 namespace holdfast::lease_core {
@@ -49,8 +50,19 @@ set_claims::set_id set_claims::acquire(std::vector<wish> wishes, std::optional<s
   for (wish& each : begun.wishes) each.renews = each.renews || each.claim.wait;
   const set_id id = ++last_;
   sets_.emplace(id, std::move(begun));
-  try_from(id, 0);
+  run(id, [&] { try_from(id, 0); });
   return id;
+}
+
+/// Where there is no memory for a step, the set ends, and gives back what it holds.
+template <class Step>
+void set_claims::run(set_id id, Step step) {
+  try {
+    step();
+  } catch (const std::exception& e) {
+    if (!sets_.contains(id)) throw;  // its end could not be told
+    finish(id, set_failure{std::nullopt, {errc::exhausted, e.what()}});
+  }
 }
 
 /// Asks for the names from `first` on, without waiting in a queue, and for no longer than the limit. With
@@ -72,7 +84,7 @@ void set_claims::try_from(set_id id, std::size_t first) {
       attempt.claim.owner = time_.new_owner();
       attempt.claim.wait = false;
       asking.claims[name] = leases_.acquire(std::move(attempt), asking.limit, [this, id, name](taken result) {
-        on_tried(id, name, std::move(result));
+        run(id, [&] { on_tried(id, name, std::move(result)); });
       });
     } catch (const std::exception& e) {  // out of memory
       return finish(id, set_failure{name, {errc::exhausted, e.what()}});
@@ -138,7 +150,7 @@ void set_claims::wait_for(set_id id, std::size_t name) {
   asking.waiting = name;
   try {
     asking.claims[name] = leases_.acquire(std::move(claim), asking.limit, [this, id, name](taken result) {
-      on_waited(id, name, std::move(result));
+      run(id, [&] { on_waited(id, name, std::move(result)); });
     });
   } catch (const std::exception& e) {  // out of memory
     finish(id, set_failure{name, {errc::exhausted, e.what()}});
@@ -178,7 +190,7 @@ void set_claims::conclude(set_id id) {
   asking.is_unsure = false;
   const std::vector<lease_record_ptr> all = asking.held;  // the last answer may end the set
   for (const lease_record_ptr& each : all) {
-    leases_.renew(each, [this, id](renewal outcome) { on_renewed(id, outcome); });
+    leases_.renew(each, [this, id](renewal outcome) { run(id, [&] { on_renewed(id, outcome); }); });
   }
 }
 
@@ -206,9 +218,10 @@ void set_claims::hand_over(set_id id) {
   finish(id, std::move(asking.held));
 }
 
-void set_claims::lost(const lease_record& lease) {
+void set_claims::lost(lease_record& lease) {
   const auto found = set_of_.find(&lease);
   if (found == set_of_.end()) return;
+  lease.is_unused = true;
   // Not within this call: the keeper is about to go on with other leases, some of which the set may give
   // back.
   const set_id id = found->second;
@@ -239,8 +252,9 @@ void set_claims::close() {
 }
 
 void set_claims::keep(set_id id, std::size_t name, lease_record_ptr lease) {
-  set_of_[lease.get()] = id;
-  sets_.at(id).held[name] = std::move(lease);
+  const lease_record* const held = lease.get();
+  sets_.at(id).held[name] = std::move(lease);  // first: the set knows what to give back
+  set_of_[held] = id;
 }
 
 void set_claims::give_back(set& of, std::size_t from) {
@@ -248,8 +262,8 @@ void set_claims::give_back(set& of, std::size_t from) {
     const lease_record_ptr lease = std::exchange(of.held[name], nullptr);
     if (!lease) continue;
     set_of_.erase(lease.get());
-    lease->rests_until = {};  // nobody has worked under it
-    leases_.release(lease, nullptr);
+    lease->is_unused = true;
+    contain_exceptions([&] { leases_.release(lease, nullptr); });  // the others have to end, too
   }
 }
 
@@ -278,7 +292,7 @@ void set_claims::finish(set_id id, set_taken result) {
     for (const lease_record_ptr& lease : *all) set_of_.erase(lease.get());
   } else {
     for (const lease_manager::claim_id claim : ended.claims) {
-      if (claim != 0) leases_.cancel(claim);
+      if (claim != 0) contain_exceptions([&] { leases_.cancel(claim); });
     }
     give_back(ended, 0);
   }

@@ -54,7 +54,7 @@ class set_claims {
   /// effect once it is answered.
   void cancel(set_id id);
   /// A lease of this client has been lost; its set, if it belongs to one that waits, goes back to its name.
-  void lost(const lease_record& lease);
+  void lost(lease_record& lease);
   /// Ends the claims of all sets with errc::closed. Before the leases are closed: a set that waits for its
   /// last renewals would take their loss for a reason to acquire them anew.
   void close();
@@ -84,6 +84,8 @@ class set_claims {
   /// Of a name.
   enum class absence : std::uint8_t { not_granted, lost };
 
+  template <class Step>
+  void run(set_id id, Step step);
   void try_from(set_id id, std::size_t first);
   void on_tried(set_id id, std::size_t name, taken result);
   void go_on(set_id id);

@@ -32,7 +32,7 @@ class connected final : public backend {
  public:
   template <class... Arguments>
   explicit connected(event_loop& on, Arguments&&... link_arguments)
-      : link_{on, std::forward<Arguments>(link_arguments)...}, driver_{on, link_} {
+      : link_{on, std::forward<Arguments>(link_arguments)...}, driver_(driver_over(on, link_)) {
     driver_.report_to(on.journal());
   }
   ~connected() override { connected::shut(); }  // before the driver goes, to which the link reports
@@ -46,6 +46,12 @@ class connected final : public backend {
   void shut() override { link_.shut(); }
 
  private:
+  /// The link's threads, which run already, may be about to read the handlers that the driver sets.
+  static driver driver_over(event_loop& on, Link& link) {
+    const core_lock now{on};
+    return driver{on, link};
+  }
+
   Link link_;
   driver driver_;
 };

@@ -22,6 +22,8 @@ namespace holdfast::runtime {
 /// way while callers drive, who carry out what others have sent along with their own; and it lingers in short
 /// naps then, not to be woken for every release.
 ///
+/// Where a handler throws, the others run all the same: it concerns no caller that drives.
+///
 /// A derived class supplies `execute`, and calls `start` last in its constructor; `shut` has to be called
 /// before it is destroyed.
 class batching_link : public tickets::link {
@@ -48,7 +50,7 @@ class batching_link : public tickets::link {
   /// Carries out all of them, in order, and fills in their results. Called by one thread at a time, without
   /// the core lock.
   /// \return false with nothing done when others keep the store busy. Not on the last try, which fails all
-  ///         of them instead.
+  ///         of them instead. Where it throws, all of them fail, and may have been carried out.
   virtual bool execute(std::vector<job>& batch, bool last_try) HOLDFAST_REQUIRES(executing_) = 0;
 
   void start();
@@ -72,7 +74,10 @@ class batching_link : public tickets::link {
   bool take_nap(std::chrono::microseconds length);
 
   std::vector<job> take_queue();
-  void put_back(std::vector<job> batch);
+  void put_back(std::vector<job>& batch);
+  bool carry_out(std::vector<job>& batch, bool last_try) HOLDFAST_REQUIRES(executing_);
+  /// Under the core lock.
+  void pass_on(const std::vector<store::notification>& notifications) const;
 
   event_loop& loop_;
   on_notification on_notification_;

@@ -8,14 +8,6 @@
 
 namespace holdfast::runtime {
 
-void contain_exceptions(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const std::exception&) {
-    // A handler has thrown, and the others have run; or the system is out of threads or memory.
-  }
-}
-
 void connection_reader::add(readable_connection& connection) {
   const annotated::lock held{mutex_};
   auto larger = std::make_unique<poll_set>();
@@ -115,8 +107,10 @@ void connection_reader::connect(member& next) {
   changed_.notify_all();
   // A thread that reads does not wait for this connection yet. That may be the thread that has just
   // disconnected it: it has seen that there is nothing to wait for, and sees no more that there was no
-  // connection.
+  // connection. Where nobody reads, a caller that was called while there was no connection waits without a
+  // turn, and the background may be resting for its sake.
   wakeup_.ring();
+  baton_.wake();
 }
 
 /// One turn of the background thread, without the mutex but where there is nothing to read.

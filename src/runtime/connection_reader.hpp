@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <list>
 #include <memory>
 #include <poll.h>
@@ -59,9 +58,6 @@ class readable_connection {
   readable_connection() = default;
   ~readable_connection() = default;
 };
-
-/// Ends what the action throws: it concerns no other connection, and no caller that happens to read this one.
-void contain_exceptions(const std::function<void()>& action);
 
 /// Reads the connections of a client: a reactor, run by one thread at a time, which waits for all connections
 /// at once and gives each that is ready its turn. A blocked caller reads if there is one, a background thread

@@ -1,82 +1,19 @@
 #include "runtime/driver.hpp"
 
 #include <algorithm>
-#include <type_traits>
+#include <exception>
 #include <utility>
 #include <variant>
 
 #include "core/acquisition.hpp"
-#include "core/rest_request.hpp"
+#include "core/end_of_hold.hpp"
 #include "core/translation.hpp"
-#include "runtime/claim_reports.hpp"
+#include "runtime/driver_operation.hpp"
 
 namespace holdfast::runtime {
 
 using tickets::reply;
 using tickets::request;
-
-struct driver::operation {
-  operation() = default;
-  operation(const operation&) = delete;
-  operation& operator=(const operation&) = delete;
-  virtual ~operation() = default;
-  /// What the machine wants, its answer already bound to its user, if there is one.
-  struct wants {
-    std::optional<request> send;
-    std::optional<store::time_point> wake_at;
-    std::function<void()> answer;
-    bool finished = false;
-    bool in_vain = false;
-  };
-  virtual wants resume(store::time_point now, std::uint64_t random, const store::event<reply>& e) = 0;
-  virtual void forget_user() = 0;
-  /// Of a claim: tells what its user cannot see otherwise.
-  virtual void report(events::journal& /*to*/) {}
-  [[nodiscard]] virtual std::optional<failure> last_error() const { return std::nullopt; }
-
-  store::scheduler::timer timer = 0;
-  owner_id owner;                     // of acquisitions
-  bool is_release_requested = false;  // likewise: of a claim that holds already, as its client will hear
-  bool in_vain = false;
-};
-
-template <class Machine, class Result>
-struct driver::operation_of final : operation {
-  static constexpr bool is_claim = std::is_same_v<Machine, tickets::acquisition>;
-  struct no_reports {
-    explicit no_reports(const Machine& /*of*/) {}
-  };
-  operation_of(Machine m, store::handler<Result> d) : machine{std::move(m)}, done{std::move(d)} {}
-  wants resume(store::time_point now, std::uint64_t random, const store::event<reply>& e) override {
-    auto step = machine.resume(now, random, e);
-    wants w;
-    w.send = std::move(step.send);
-    w.wake_at = step.wake_at;
-    w.finished = step.finished;
-    w.in_vain = step.in_vain;
-    if (step.answer && done) {
-      w.answer = [handler = std::exchange(done, nullptr), result = std::move(*step.answer)]() mutable {
-        handler(std::move(result));
-      };
-    }
-    return w;
-  }
-  void forget_user() override { done = nullptr; }
-  void report(events::journal& to) override {
-    // Once it is answered, or given up, its user hears the rest.
-    if constexpr (is_claim) {
-      if (done) reports.update(machine, to);
-    }
-  }
-  [[nodiscard]] std::optional<failure> last_error() const override {
-    if constexpr (requires { machine.last_error(); }) return machine.last_error();
-    return std::nullopt;
-  }
-
-  Machine machine;
-  store::handler<Result> done;
-  [[no_unique_address]] std::conditional_t<is_claim, claim_reports, no_reports> reports{machine};
-};
 
 /// The holds to end, in ranges of tokens that have no others between them: a claim that is granted later may
 /// have a token between those of two holds. Each range is one request.
@@ -142,25 +79,46 @@ driver::op_id driver::start(Machine m, store::handler<Result> done) {
 
 template <class Result>
 void driver::send_until_answered(retrying_request<Result> m, store::handler<Result> done) {
-  const op_id id = start<Result>(std::move(m), std::move(done));
+  send_first(start<Result>(std::move(m), std::move(done)));
+}
+
+/// Where it throws, nothing is left of the operation: as nobody would end it, the client would never be idle
+/// again. A part of the request may have been sent, so a claim is withdrawn as far as possible.
+void driver::send_first(op_id id) {
+  step first;
   try {
-    feed(id, store::started{});
+    first = advance(id, store::started{});
   } catch (...) {
-    // It may not have been sent. As nobody would end it, the client would never be idle again.
     if (const auto found = running_.find(id); found != running_.end()) {
-      time_.cancel(found->second->timer);
-      running_.erase(found);
+      found->second->forget_user();
+      static_cast<void>(fail(id, {errc::closed, {}}));
     }
     throw;
   }
+  conclude(std::move(first));
+}
+
+void driver::forget(op_id id) {
+  const auto found = running_.find(id);
+  if (found == running_.end()) return;
+  const operation& op = *found->second;
+  time_.cancel(op.timer);
+  in_vain_ -= op.in_vain ? 1 : 0;
+  claiming_.erase(op.owner);
+  running_.erase(found);
 }
 
 void driver::acquire(store::claim claim, store::handler<store::acquired> done) {
   const owner_id owner = claim.owner;
   const op_id id = start<store::acquired>(tickets::acquisition{std::move(claim)}, std::move(done));
   running_.at(id)->owner = owner;
-  claiming_.emplace(owner, id);
-  feed(id, store::started{});
+  try {
+    claiming_.emplace(owner, id);
+  } catch (...) {
+    forget(id);
+    throw;
+  }
+  send_first(id);
 }
 
 void driver::cancel(const owner_id& owner) {
@@ -194,17 +152,12 @@ void driver::renew(std::vector<store::hold> holds, store::time_point answer_by,
 }
 
 void driver::release(store::hold hold, store::time_point give_up, store::handler<store::released> done) {
-  send_until_answered<store::released>(
-      {tickets::release_request(hold), retry_policy{}, give_up,
-       [](const reply& r, store::time_point, bool doubted) { return tickets::release_result(r, doubted); },
-       [](const store::request_error&) { return store::released::unknown; }},
-      std::move(done));
+  rest(std::move(hold), {}, give_up, std::move(done));
 }
 
 void driver::rest(store::hold hold, store::time_point until, store::time_point give_up,
                   store::handler<store::released> done) {
-  feed(start<store::released>(tickets::rest_request{std::move(hold), until, give_up}, std::move(done)),
-       store::started{});
+  send_first(start<store::released>(tickets::end_of_hold{std::move(hold), until, give_up}, std::move(done)));
 }
 
 void driver::downgrade(store::hold hold, store::time_point give_up, store::handler<store::lowered> done) {
@@ -334,28 +287,58 @@ void driver::abandon() {
 }
 
 void driver::feed(op_id id, const store::event<reply>& e) {
+  step next;
+  try {
+    next = advance(id, e);
+  } catch (const std::exception& x) {  // out of memory: there may never be another event
+    next = fail(id, {errc::exhausted, x.what()});
+  }
+  conclude(std::move(next));
+}
+
+driver::step driver::advance(op_id id, const store::event<reply>& e) {
   const auto found = running_.find(id);
-  if (found == running_.end()) return;
+  if (found == running_.end()) return {};
   operation& op = *found->second;
   auto wants = op.resume(time_.now(), time_.random(), e);
   if (journal_ != nullptr) op.report(*journal_);
   if (wants.wake_at || wants.finished) time_.cancel(std::exchange(op.timer, 0));
-  if (wants.send) {
-    link_.send(std::move(*wants.send),
-               [this, id](tickets::link::outcome o) { feed(id, store::replied<reply>{std::move(o)}); });
+  try {
+    // The timer first: where it throws, nothing was sent.
+    if (wants.wake_at) op.timer = time_.at(*wants.wake_at, [this, id] { feed(id, store::woken{}); });
+    if (wants.send) {
+      link_.send(std::move(*wants.send),
+                 [this, id](tickets::link::outcome o) { feed(id, store::replied<reply>{std::move(o)}); });
+    }
+  } catch (const std::exception&) {
+    if (!wants.answer) throw;
+    wants.finished = true;  // its user has the answer; what is left at the store ends with its ttl
   }
-  if (wants.wake_at) op.timer = time_.at(*wants.wake_at, [this, id] { feed(id, store::woken{}); });
   if (wants.in_vain && !std::exchange(op.in_vain, true)) ++in_vain_;
-  std::optional<owner_id> heard_early;
+  step next;
+  next.answer = std::move(wants.answer);
+  next.may_be_idle = wants.finished || wants.in_vain;
   if (wants.finished) {
-    if (op.is_release_requested) heard_early = op.owner;
-    in_vain_ -= op.in_vain ? 1 : 0;
-    claiming_.erase(op.owner);
-    running_.erase(found);
+    if (op.is_release_requested) next.heard_early = op.owner;
+    forget(id);
   }
-  if (wants.answer) wants.answer();
-  if (heard_early && release_requested_) release_requested_(*heard_early);
-  if (wants.finished || wants.in_vain) tell_if_idle();
+  return next;
+}
+
+/// Ends an operation for which there is no memory.
+driver::step driver::fail(op_id id, failure reason) {
+  try {
+    return advance(id, store::replied<reply>{store::request_error{std::move(reason), false, true}});
+  } catch (const std::exception&) {
+    forget(id);
+    return {.answer = nullptr, .heard_early = {}, .may_be_idle = true};
+  }
+}
+
+void driver::conclude(step next) {
+  if (next.answer) next.answer->give();
+  if (next.heard_early && release_requested_) release_requested_(*next.heard_early);
+  if (next.may_be_idle) tell_if_idle();
 }
 
 void driver::on_notification(const store::notification& n) {

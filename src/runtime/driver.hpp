@@ -64,6 +64,9 @@ class driver final : public store::port {
   struct operation;
   template <class Machine, class Result>
   struct operation_of;
+  struct receiver;
+  template <class Result>
+  struct receiver_of;
   struct holds;
   template <class Result>
   using retrying_request = store::retrying_request<tickets::request, tickets::reply, Result>;
@@ -76,7 +79,18 @@ class driver final : public store::port {
   void end_holds(const std::string& name, const std::shared_ptr<holds>& seen, store::time_point give_up,
                  store::handler<store::forced> done);
 
+  void send_first(op_id id);
+  /// What follows an event once its actions are done.
+  struct step {
+    std::unique_ptr<receiver> answer;
+    std::optional<owner_id> heard_early;  // a request to release a claim that holds now
+    bool may_be_idle = false;
+  };
   void feed(op_id id, const store::event<tickets::reply>& e);
+  [[nodiscard]] step advance(op_id id, const store::event<tickets::reply>& e);
+  [[nodiscard]] step fail(op_id id, failure reason);
+  void conclude(step next);
+  void forget(op_id id);
   void on_notification(const store::notification& n);
   void everybody_looks();
   void tell_if_idle();

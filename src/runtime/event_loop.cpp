@@ -210,10 +210,15 @@ std::shared_ptr<void> event_loop::on_readable(int descriptor, std::function<void
   auto entry = std::make_shared<listener>(io_->own.context, descriptor, std::move(heard));
   // From the loop's own thread, so that no caller comes to hold the entry's mutex under the core lock: the
   // order is always the other way round.
-  asio::post(io_->own.context, [entry] {
-    const annotated::recursive_lock held{entry->mutex};
-    if (!entry->ended) entry->listen();
-  });
+  try {
+    asio::post(io_->own.context, [entry] {
+      const annotated::recursive_lock held{entry->mutex};
+      if (!entry->ended) entry->listen();
+    });
+  } catch (...) {  // out of memory; the descriptor stays the caller's to close
+    entry->end();
+    throw;
+  }
   return {static_cast<void*>(entry.get()), [entry](void*) { entry->end(); }};
 }
 
@@ -249,7 +254,9 @@ void event_loop::defer(std::function<void()> action) {
 
 void event_loop::fire() {
   const core_lock now_firing{*this};
-  while (auto action = timers_->take(now())) action();
+  // Read once: an action that is to be repeated at once must not keep the lock for ever.
+  const store::time_point until = now();
+  while (auto action = timers_->take(until)) action();
 }
 
 void event_loop::assert_core_locked() const {

@@ -46,8 +46,8 @@ struct connection_settings {
   std::string place;                         // as errors name the server
   std::chrono::milliseconds answer_limit{};  // a server that owes a reply for longer is taken for gone
   std::chrono::milliseconds quiet_limit{};   // a server that is silent for so long is pinged
-  /// With more replies due than that, the next requests wait for the thread that reads, and are sent
-  /// together.
+  /// With more replies due than that, the next requests wait for the thread that reads, or until there are as
+  /// many of them, and are sent together.
   std::size_t batch_above = std::numeric_limits<std::size_t>::max();
 };
 
@@ -154,8 +154,8 @@ class multiplexed_connection final : private readable_connection {
   void reconnect(const connection_error& reason);
 
   /// Queues a request. Any thread.
-  /// \param urgent a caller waits for the outcome.
-  void push(request_ptr r, bool urgent);
+  /// \param r stays where it throws. \param urgent a caller waits for the outcome.
+  void push(request_ptr&& r, bool urgent);
   /// Sends what is queued, as far as there is room. Any thread, without the core lock.
   void flush();
   /// See link. Where a link has several connections, it calls `flush_unless_read` for them and then
@@ -204,12 +204,13 @@ class multiplexed_connection final : private readable_connection {
   void disconnect_if_it_throws(Action action);
   [[nodiscard]] clock::duration check_health() HOLDFAST_REQUIRES(wire_mutex_);
   void disconnect(const connection_error& error);
-  void complete_failed(const store::request_error& no_reply);
+  void complete_failed();
 
   // The thread that connects:
   void connect_once();
   void give_up(connection_error error);
 
+  [[nodiscard]] bool is_left_to_reader() const;
   void send_queued() HOLDFAST_REQUIRES(wire_mutex_);
   void start_ping() HOLDFAST_REQUIRES(wire_mutex_);
   [[nodiscard]] request* start_next() HOLDFAST_REQUIRES(wire_mutex_);
@@ -250,6 +251,9 @@ class multiplexed_connection final : private readable_connection {
 
   std::atomic<bool> connected_ = false;  // changed with wire_mutex_ locked
   std::atomic<bool> fresh_ = false;      // nobody has read from this wire yet
+  /// The wire is to be dropped, and nothing more is to be read from it: a reply may be missing, and the next
+  /// one would be taken for it. Changed by the reader.
+  std::atomic<bool> broken_ = false;
 };
 
 }  // namespace holdfast::runtime

@@ -4,6 +4,7 @@
 #include <deque>
 #include <exception>
 
+#include "base/exceptions.hpp"
 #include "holdfast/error.hpp"
 #include "runtime/multiplexed_connection.hpp"
 
@@ -13,15 +14,21 @@ namespace holdfast::runtime {
 
 template <class Wire>
 void multiplexed_connection<Wire>::kick() {
-  if (queued_ == 0) return;
-  if (in_flight_ > settings_.batch_above && reader_.is_reading()) return;  // the reader sends it
+  if (queued_ == 0 || is_left_to_reader()) return;
   flush();
   reader_.ensure_reading(queued_ != 0);
 }
 
 template <class Wire>
 void multiplexed_connection<Wire>::flush_unless_read() {
-  if (in_flight_ <= settings_.batch_above || !reader_.is_reading()) flush();
+  if (!is_left_to_reader()) flush();
+}
+
+/// The reader sends a few requests together, when the next reply comes. If it sent many, too, the server
+/// would have nothing to do while the replies to those before are read.
+template <class Wire>
+bool multiplexed_connection<Wire>::is_left_to_reader() const {
+  return in_flight_ > settings_.batch_above && queued_ < settings_.batch_above && reader_.is_reading();
 }
 
 template <class Wire>
@@ -34,7 +41,7 @@ void multiplexed_connection<Wire>::help(store::caller& caller) {
 // ---- sending
 
 template <class Wire>
-void multiplexed_connection<Wire>::push(request_ptr r, bool urgent) {
+void multiplexed_connection<Wire>::push(request_ptr&& r, bool urgent) {
   if (urgent) reader_.expect_reply();
   const annotated::lock held{queue_mutex_};
   pipeline_.push(std::move(r));
@@ -55,7 +62,7 @@ void multiplexed_connection<Wire>::flush() {
 
 template <class Wire>
 void multiplexed_connection<Wire>::send_queued() {
-  if (unusable_) return;  // the queue waits for the next connection
+  if (unusable_ || broken_) return;  // the queue waits for the next connection
   const short events = wire_->events();
   try {
     while (request* const next = start_next()) wire_->put(*next);
@@ -122,7 +129,7 @@ bool multiplexed_connection<Wire>::is_stalled(std::chrono::steady_clock::duratio
 
 template <class Wire>
 void multiplexed_connection<Wire>::prepare() {
-  if (!connected_) return;
+  if (!connected_ || broken_) return;
   disconnect_if_it_throws([this] {
     if (fresh_.exchange(false)) protocol_.begin_reading();
     flush();
@@ -139,12 +146,13 @@ readable_connection::interest multiplexed_connection<Wire>::check() {
     wanted.events = wire_->events();
     wanted.descriptor = wire_->descriptor();
   });
+  if (broken_) wanted.patience = std::chrono::milliseconds{100};  // there was no memory to disconnect
   return wanted;
 }
 
 template <class Wire>
 void multiplexed_connection<Wire>::read(short ready) {
-  if (!connected_) return;
+  if (!connected_ || broken_) return;
   disconnect_if_it_throws([&] { protocol_.read(ready); });
 }
 
@@ -154,8 +162,10 @@ void multiplexed_connection<Wire>::disconnect_if_it_throws(Action action) {
   try {
     action();
   } catch (const connection_error& c) {
+    broken_ = true;
     contain_exceptions([&] { disconnect(c); });
   } catch (const std::exception& e) {  // out of memory
+    broken_ = true;
     contain_exceptions([&] { disconnect({{errc::exhausted, e.what()}}); });
   }
 }
@@ -166,6 +176,7 @@ template <class Wire>
 typename multiplexed_connection<Wire>::clock::duration multiplexed_connection<Wire>::check_health() {
   if (!unusable_ && pipeline_.in_flight() == 0) unusable_ = wire_->retirement();
   if (unusable_) throw connection_error{*unusable_};
+  if (broken_) throw connection_error{{errc::exhausted, "out of memory"}};  // so it was not dropped at once
   const auto now = clock::now();
   if (pipeline_.in_flight() == 0 && now >= heard_ + settings_.quiet_limit) {
     start_ping();
@@ -191,24 +202,28 @@ void multiplexed_connection<Wire>::restart(std::size_t index) {
 }
 
 /// Requests without a reply fail: whether they were carried out is unknown. Where there is no memory for
-/// that, the connection stays, and the reader tries it again.
+/// that, the wire stays, broken, and the reader tries it again.
 /// \throws what handlers throw, when all is done.
 template <class Wire>
 void multiplexed_connection<Wire>::disconnect(const connection_error& error) {
   const store::request_error no_reply{at_place(error.reason), true, true};
-  contain_exceptions([this] { protocol_.on_disconnect(); });  // the requests have to fail all the same
+  std::optional<connection_error> unusable;
+  if (!error.planned) unusable = connection_error{error.reason};
   {
     const annotated::lock held{wire_mutex_};
     pipeline_.finish_all();
     in_flight_ = 0;
+  }
+  pipeline_.fail_completed(no_reply);
+  // From here on nothing needs memory.
+  contain_exceptions([this] { protocol_.on_disconnect(); });  // the requests have to fail all the same
+  {
+    const annotated::lock held{wire_mutex_};
     wire_.reset();
-    unusable_.reset();
-    if (error.planned) {
-      connector_.on_success();  // the next connection is made at once
-    } else {
-      unusable_ = connection_error{error.reason};
-    }
+    unusable_ = std::move(unusable);
+    if (error.planned) connector_.on_success();  // the next connection is made at once
     connected_ = false;
+    broken_ = false;
   }
   report(events::counter::disconnects, event_kind::disconnected, error.reason);
   // In the end, also where a handler throws: otherwise nobody would connect again.
@@ -216,18 +231,17 @@ void multiplexed_connection<Wire>::disconnect(const connection_error& error) {
     ~leave_reader() { of.reader_.on_disconnected(of); }
     multiplexed_connection& of;
   } const at_exit{*this};
-  complete_failed(no_reply);
+  complete_failed();
 }
 
 /// Forgets them also where a handler throws: they are not to be taken for requests of the next connection.
 template <class Wire>
-void multiplexed_connection<Wire>::complete_failed(const store::request_error& no_reply) {
+void multiplexed_connection<Wire>::complete_failed() {
   if (pipeline_.completed().empty()) return;
   struct forget {
     ~forget() { of.forget_completed(); }
     request_pipeline<request>& of;
   } const at_exit{pipeline_};
-  pipeline_.fail_completed(no_reply);
   const core_lock now{loop_, true};
   pipeline_.run_handlers();
 }

@@ -2,13 +2,13 @@
 
 #include <cstddef>
 #include <deque>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/exceptions.hpp"
 #include "core/machine.hpp"
 
 namespace holdfast::runtime {
@@ -41,15 +41,9 @@ class pending_request {
 /// Completes all of them, also where a handler throws. \throws what the first of these handlers threw.
 template <class Requests>
 void complete_all(const Requests& requests) {
-  std::exception_ptr first_error;
-  for (const auto& each : requests) {
-    try {
-      each->complete();
-    } catch (...) {
-      if (!first_error) first_error = std::current_exception();
-    }
-  }
-  if (first_error) std::rethrow_exception(first_error);
+  first_exception thrown;
+  for (const auto& each : requests) thrown.run([&] { each->complete(); });
+  thrown.rethrow();
 }
 
 /// The requests of a connection, in order, from when they are sent until their handlers have run. A value:
@@ -71,7 +65,7 @@ class request_pipeline {
   using request_ptr = std::unique_ptr<Request>;
 
   // Queued:
-  void push(request_ptr r) { queued_.push_back(std::move(r)); }
+  void push(request_ptr&& r) { queued_.push_back(std::move(r)); }  // moves nothing where it throws
   [[nodiscard]] std::size_t queued() const { return queued_.size(); }
   /// Fails all that are queued. \return them: they still have to be completed.
   [[nodiscard]] std::deque<request_ptr> fail_queued(const store::request_error& reason) {
@@ -108,7 +102,9 @@ class request_pipeline {
     completed_.push_back(std::move(in_flight_.front()));
     in_flight_.pop_front();
   }
+  /// All of them, or none where it throws.
   void finish_all() {
+    completed_.reserve(completed_.size() + in_flight_.size());
     while (!in_flight_.empty()) finish_first();
   }
   /// A completed request has more to send: it is in flight again, as the last.

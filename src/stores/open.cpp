@@ -8,6 +8,7 @@
 #include "runtime/io_deadline.hpp"
 #include "runtime/wakeup_fd.hpp"
 #include "stores/scheme.hpp"
+#include "stores/vm_clock.hpp"
 
 namespace holdfast::stores {
 
@@ -18,6 +19,7 @@ struct entry {
   std::unique_ptr<runtime::backend> (*open)(store_url&, const client_options&, runtime::event_loop&);
   std::vector<finding> (*diagnose)(store_url&, const client_options&);
   database_schema (*schema_of)(store_url&, const client_options&) = nullptr;  // of stores in database servers
+  [[nodiscard]] constexpr bool is_in_server() const { return scheme != "memory" && scheme != "sqlite"; }
 };
 
 constexpr auto entries = std::to_array<entry>({
@@ -101,7 +103,10 @@ std::vector<finding> diagnose(store_url url, const client_options& options) {
   require_password(url, options);
   const entry& found = entry_of(url);
   try {
-    return found.diagnose(url, options);
+    auto all = found.diagnose(url, options);
+    // Clients of the others stand still together with their store.
+    if (found.is_in_server()) all.push_back(vm_clock_finding(read_clock_facts()));
+    return all;
   } catch (const runtime::connection_error& c) {
     throw error{c.reason.code, "cannot examine " + url.masked() + ": " + c.reason.message};
   }

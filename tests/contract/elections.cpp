@@ -165,10 +165,10 @@ TEST_P(elections, do_not_count_mutexes_readers_and_permits_as_leaders) {
 
 TEST_P(elections, end_a_term_that_is_lost) {
   auto held = election{one(), "boss"}.campaign("first");
-  std::promise<std::error_code> loss;
-  held.on_lost([&](std::error_code reason) { loss.set_value(reason); });
+  const auto loss = std::make_shared<std::promise<std::error_code>>();
+  held.on_lost([loss](std::error_code reason) { loss->set_value(reason); });
   EXPECT_TRUE(bystander().force_release("boss", held.token()));
-  auto announced = loss.get_future();
+  auto announced = loss->get_future();
   ASSERT_EQ(announced.wait_for(60s), std::future_status::ready);
   EXPECT_EQ(announced.get(), errc::lost);
   EXPECT_FALSE(held.held());
@@ -226,6 +226,7 @@ TEST_P(elections, come_asynchronously) {
   EXPECT_FALSE(
       other.async_try_campaign_until("second", std::chrono::steady_clock::now() + 20ms, asio::use_future)
           .get());
+  ASSERT_TRUE(sees_standbys(0)) << "those that gave up are withdrawn in the background";
   auto waiting = other.async_campaign("second", asio::use_future);
   ASSERT_TRUE(sees_standbys(1));
   EXPECT_EQ(boss.async_participants(asio::use_future).get().size(), 2U);

@@ -102,7 +102,7 @@ TEST_P(guards, condition_variable_any_waits_with_a_lock) {
 
 TEST_P(guards, condition_variable_any_stops_waiting_when_the_lease_is_lost) {
   mutex lock{one(), "stock", lock_options{}.ttl(1s).renewal(false)};
-  mutex other{two(), "other", lock_options{}.ttl(1s).renewal(false)};
+  mutex other{two(), "other", lock_options{}.ttl(2s).renewal(false)};
   other.lock();
   const auto lost = other.lost();
   std::condition_variable_any never;

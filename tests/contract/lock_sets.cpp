@@ -259,7 +259,7 @@ TEST_P(lock_sets, wait_for_a_store_that_does_not_answer_yet) {
 }
 
 TEST_P(lock_sets, are_renewed) {
-  lock_set all{one(), {"a", "b"}, lock_options{}.ttl(2s)};
+  lock_set all{one(), {"a", "b"}, lock_options{}.ttl(6s)};
   auto held = all.acquire();
   const auto first = held.deadline();
   EXPECT_EQ(held.renew(), renewal::renewed);

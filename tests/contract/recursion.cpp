@@ -73,7 +73,7 @@ TEST_P(recursion, unlock_by_another_thread_does_nothing) {
 }
 
 TEST_P(recursion, does_not_nest_into_a_lost_hold) {
-  recursive_mutex lock{one(), "stock", lock_options{}.ttl(1s).renewal(false)};
+  recursive_mutex lock{one(), "stock", lock_options{}.ttl(2s).renewal(false)};
   mutex next{two(), "stock"};
   lock.lock();
   next.lock();  // when the fixed lease has ended

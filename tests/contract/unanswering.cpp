@@ -1,6 +1,7 @@
 // A store that stops answering, for a while or for good.
 
 #include <future>
+#include <memory>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -38,10 +39,10 @@ class unanswering : public in_both_flavours {
 
 TEST_P(unanswering, loss_is_told_at_the_deadline_all_the_same) {
   auto got = by(one(), "stock", lock_options{}.ttl(400ms)).take(exclusive);
-  std::promise<std::error_code> loss;
-  got.held.on_lost([&](std::error_code reason) { loss.set_value(reason); });
+  const auto loss = std::make_shared<std::promise<std::error_code>>();
+  got.held.on_lost([loss](std::error_code reason) { loss->set_value(reason); });
   stop();
-  auto reason = loss.get_future();
+  auto reason = loss->get_future();
   ASSERT_EQ(reason.wait_for(60s), std::future_status::ready);
   EXPECT_EQ(reason.get(), errc::lost);
   EXPECT_FALSE(got.held.held());
@@ -99,12 +100,18 @@ TEST_P(unanswering, a_release_that_the_store_never_hears_has_an_unknown_outcome)
 }
 
 TEST_P(unanswering, a_renewal_by_hand_comes_back_with_the_deadline) {
-  auto got = by(one(), "stock", lock_options{}.ttl(1s)).take(exclusive);
-  stop();
-  auto answer = got.held.renew();
-  while (answer == renewal::unknown) answer = got.held.renew();  // the store says that it does not answer
-  EXPECT_EQ(answer, renewal::lost);
-  EXPECT_LT(boot_clock::now(), got.held.deadline() + 3s) << "it waited for the store";
+  const auto is_in_time = [&] {
+    auto got = by(one(), "stock", lock_options{}.ttl(1s)).take(exclusive);
+    stop();
+    auto answer = got.held.renew();
+    while (answer == renewal::unknown) answer = got.held.renew();  // the store says that it does not answer
+    const bool in_time = boot_clock::now() < got.held.deadline() + 3s;
+    EXPECT_EQ(answer, renewal::lost);
+    mend();
+    return in_time;
+  };
+  // The machine may stand still during one attempt. A client that waits for the store is late in all of them.
+  EXPECT_TRUE(is_in_time() || is_in_time() || is_in_time()) << "it waited for the store";
 }
 
 TEST_P(unanswering, closing_takes_no_longer_than_the_flush_limit) {
@@ -126,15 +133,19 @@ TEST_P(unanswered_release, is_no_longer_waited_for_when_it_is_cancelled) {
   mutex lock{one(), "stock"};
   auto held = lock.acquire();
   store_->stop_answering();
-  asio::cancellation_signal cancel;
-  std::promise<std::error_code> promise;
-  auto ended = promise.get_future();
-  async_release(std::move(held), asio::bind_cancellation_slot(
-                                     cancel.slot(), asio::bind_executor(loop_.get_executor(),
-                                                                        [&](boost::system::error_code code) {
-                                                                          promise.set_value(code);
-                                                                        })));
-  asio::post(loop_, asio::use_future([&] { cancel.emit(asio::cancellation_type::terminal); })).get();
+  // The handler shares them: it may be called as late as by the end of the client.
+  struct operation {
+    asio::cancellation_signal cancel;
+    std::promise<std::error_code> end;
+  };
+  const auto releasing = std::make_shared<operation>();
+  auto ended = releasing->end.get_future();
+  auto handler = [releasing](boost::system::error_code code) { releasing->end.set_value(code); };
+  async_release(std::move(held),
+                asio::bind_cancellation_slot(releasing->cancel.slot(),
+                                             asio::bind_executor(loop_.get_executor(), std::move(handler))));
+  asio::post(loop_, asio::use_future([&] { releasing->cancel.emit(asio::cancellation_type::terminal); }))
+      .get();
   const bool came = ended.wait_for(30s) == std::future_status::ready;
   store_->answer_again();
   ASSERT_TRUE(came) << "the handler was not called before the store answered";

@@ -156,7 +156,7 @@ TEST_P(stopping, ends_a_wait_in_the_queue) {
 }
 
 TEST_P(stopping, ends_the_wait_for_a_lost_hold_to_be_unlocked) {
-  mutex lock{one(), "stock", lock_options{}.ttl(500ms).renewal(false)};
+  mutex lock{one(), "stock", lock_options{}.ttl(2s).renewal(false)};
   lock.lock();
   ASSERT_TRUE(look().sees([&] { return !lock.held(); }));
   std::stop_source stop;

@@ -38,7 +38,7 @@ class waiting_for_a_loss : public on_each_store {
 };
 
 TEST_P(waiting_for_a_loss, ends_with_it) {
-  const auto held = mutex{one(), "stock", lock_options{}.ttl(400ms).renewal(false)}.acquire();
+  const auto held = mutex{one(), "stock", lock_options{}.ttl(2s).renewal(false)}.acquire();
   EXPECT_FALSE(get(wait(held)));
   EXPECT_FALSE(held.held());
   EXPECT_FALSE(get(wait(held))) << "once more, of a lease that was lost before";
@@ -98,7 +98,7 @@ asio::awaitable<std::size_t> work_while_held(mutex& lock) {
 }
 
 TEST_P(waiting_for_a_loss, ends_a_coroutine_with_its_lease) {
-  mutex lock{one(), "stock", lock_options{}.ttl(400ms).renewal(false)};
+  mutex lock{one(), "stock", lock_options{}.ttl(2s).renewal(false)};
   EXPECT_EQ(asio::co_spawn(loop_, work_while_held(lock), asio::use_future).get(), 1U) << "the loss";
 }
 

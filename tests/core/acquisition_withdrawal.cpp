@@ -128,5 +128,26 @@ TEST(acquisition_errors, withdraws_nothing_once_its_client_is_closed) {
   EXPECT_TRUE(it.fail({{errc::closed, "the client was closed"}, false, true}).finished);
 }
 
+// The first request was carried out late, after the store had said that there is no claim.
+TEST(acquisition_errors, withdraws_as_many_claims_as_it_may_have_made) {
+  for (const bool second_is_there : {true, false}) {
+    stepper it{retried_claim()};
+    it.start();
+    it.pass_until(it.fail(retryable_maybe_executed).wake_at);
+    ASSERT_EQ(task_of(it.wake()), task::find);
+    ASSERT_EQ(task_of(it.reply(tickets::nothing{})), task::acquire);
+    it.reply(waiting_at(ticket));
+    ASSERT_EQ(task_of(it.cancel()), task::withdraw);
+    if (second_is_there) {
+      const auto s = it.reply(tickets::done{});
+      EXPECT_FALSE(s.finished);
+      ASSERT_EQ(task_of(s), task::withdraw);
+      EXPECT_TRUE(it.reply(tickets::done{}).finished) << "there are no more";
+    } else {
+      EXPECT_TRUE(it.reply(tickets::nothing{}).finished);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace holdfast

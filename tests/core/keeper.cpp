@@ -150,6 +150,26 @@ TEST_F(keeper, tries_until_the_deadline_with_growing_pauses) {
   EXPECT_EQ(it.link.open(), 0U) << "what is lost is not renewed";
 }
 
+TEST_F(keeper, tries_at_least_once_a_second_and_several_times_in_a_ttl_whatever_the_policy_of_claims) {
+  for (const duration ttl : {duration{30s}, duration{1s}}) {
+    losses.clear();
+    const store::hold hold{"stock", id(1), fencing_token{1}, ttl};
+    keep(std::make_shared<lease_core::lease_record>(hold, mode::exclusive, 1, ttl / 100, true,
+                                                    retry_policy{}.first(40s)),
+         it.time.now());
+    it.time.run_for(ttl / 3);
+    int tries = 0;
+    for (; losses.empty(); ++tries) {
+      ASSERT_EQ(it.link.open(), 1U);
+      it.answer(retryable_maybe_executed);
+      const auto failed = it.time.now();
+      it.time.run_until(it.time.next_timer());
+      EXPECT_LE(it.time.now() - failed, std::min<duration>(1s, ttl / 10));
+    }
+    EXPECT_GE(tries, 6);
+  }
+}
+
 TEST_F(keeper, survives_a_store_that_does_not_answer_for_a_while) {
   const lease_record_ptr lease = keep(1);
   it.time.run_for(10s);

@@ -269,6 +269,17 @@ TEST_F(latch_calls, say_why_a_count_is_refused) {
   EXPECT_EQ(code(), errc::unavailable) << "one of them is withdrawn soon";
 }
 
+// An earlier try of the refused claim may still be on its way to the store, and be carried out there.
+TEST_F(latch_calls, count_once_with_a_refused_count_that_is_carried_out_late) {
+  start(latch, 1, false);
+  const auto same = attendance_at().party;
+  it.answer(tickets::reply{tickets::refused{}});
+  it.answer(seen(3, {{kind::counted, 0, id(8)}, {kind::counted, 0, id(9)}, {kind::counted, 0, id(10)}}));
+  EXPECT_EQ(code(), errc::invalid_argument);
+  start(latch, 1, false);
+  EXPECT_EQ(attendance_at().party, same);
+}
+
 TEST_F(latch_calls, know_an_earlier_claim_of_a_count_that_is_refused) {
   for (const bool is_there : {true, false}) {
     start(latch, 1, false);

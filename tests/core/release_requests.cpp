@@ -87,6 +87,16 @@ TEST_F(release_requests, that_come_during_an_inspection_are_read_after_it) {
   EXPECT_EQ(it.link.open(), 0U);
 }
 
+// Others may go on with notifications for ever.
+TEST_F(release_requests, are_taken_from_the_answer_that_has_them_though_more_notifications_have_come) {
+  const lease_record_ptr lease = hold();
+  notify();
+  notify();
+  it.answer(state_with(7, "deployment"));
+  EXPECT_EQ(requested, std::vector{lease});
+  EXPECT_EQ(it.link.open(), 0U);
+}
+
 TEST_F(release_requests, are_for_the_holder_alone) {
   notify(2);
   EXPECT_EQ(it.link.open(), 0U);

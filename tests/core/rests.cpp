@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/metadata.hpp"
+#include "core/end_of_hold.hpp"
 #include "core/managed_leases.hpp"
-#include "core/rest_request.hpp"
 
 namespace holdfast {
 namespace {
@@ -196,16 +196,16 @@ TEST_F(rests, a_store_of_sessions_refuses) {
 /// The machine of the last renewal, by hand.
 class last_renewal : public testing::Test {
  protected:
-  tickets::rest_request::step feed(const store::event<tickets::reply>& e) { return it.resume(now, 0, e); }
-  tickets::rest_request::step reply(tickets::reply r) {
+  tickets::end_of_hold::step feed(const store::event<tickets::reply>& e) { return it.resume(now, 0, e); }
+  tickets::end_of_hold::step reply(tickets::reply r) {
     return feed(store::replied<tickets::reply>{std::move(r)});
   }
-  tickets::rest_request::step fail(const store::request_error& t) {
+  tickets::end_of_hold::step fail(const store::request_error& t) {
     return feed(store::replied<tickets::reply>{t});
   }
 
   store::time_point now = epoch;
-  tickets::rest_request it{{"stock", id(1), fencing_token{7}, 30s}, epoch + 100ms, epoch + 30s};
+  tickets::end_of_hold it{{"stock", id(1), fencing_token{7}, 30s}, epoch + 100ms, epoch + 30s};
 };
 
 TEST_F(last_renewal, is_tried_again_with_what_is_left) {
@@ -256,6 +256,14 @@ TEST_F(last_renewal, doubts_after_a_try_without_an_answer) {
   EXPECT_EQ(reply(tickets::kept{{false}}).answer, store::released::done) << "it may have ended by that try";
 }
 
+TEST_F(last_renewal, doubts_after_an_answer_that_too_few_servers_gave) {
+  feed(store::started{});
+  now = *reply(tickets::kept{{false}, {0}}).wake_at;
+  now += 101ms;
+  feed(store::woken{});
+  EXPECT_EQ(reply(tickets::nothing{}).answer, store::released::done) << "it may have rested, and ended";
+}
+
 TEST_F(last_renewal, ends_with_the_hold) {
   EXPECT_EQ(feed(store::started{}).wake_at, epoch + 30s);
   now += 30s;
@@ -267,6 +275,50 @@ TEST_F(last_renewal, ends_with_the_hold) {
 TEST_F(last_renewal, is_not_tried_again_where_that_is_useless) {
   feed(store::started{});
   EXPECT_EQ(fail(permanent).answer, store::released::unknown);
+}
+
+// A user may get the right to release back before the hold has ended.
+TEST_F(last_renewal, goes_on_where_the_store_refuses_and_answers_at_once) {
+  feed(store::started{});
+  auto s = fail({{errc::permission_denied, "no right"}, false, false});
+  EXPECT_EQ(s.answer, store::released::unknown);
+  EXPECT_TRUE(s.in_vain) << "nobody waits for the tries behind it";
+  EXPECT_FALSE(s.finished);
+  ASSERT_TRUE(s.wake_at);
+  now = *s.wake_at;
+  ASSERT_TRUE(feed(store::woken{}).send);
+  s = fail({{errc::permission_denied, "no right"}, false, false});
+  EXPECT_FALSE(s.answer) << "once";
+  ASSERT_TRUE(s.wake_at);
+  now = epoch + 101ms;
+  EXPECT_EQ(feed(store::woken{}).send->kind, task::release);
+  EXPECT_TRUE(reply(tickets::done{}).finished);
+}
+
+TEST_F(last_renewal, goes_on_no_longer_than_the_hold_lasts) {
+  feed(store::started{});
+  now = epoch + 30s;
+  EXPECT_TRUE(fail({{errc::permission_denied, "no right"}, false, false}).finished);
+}
+
+TEST_F(last_renewal, ends_where_no_try_would_find_the_hold) {
+  for (const errc code : {errc::wrong_type, errc::closed, errc::exhausted}) {
+    it = tickets::end_of_hold{{"stock", id(1), fencing_token{7}, 30s}, epoch + 100ms, epoch + 30s};
+    feed(store::started{});
+    const auto s = fail({{code, "it is gone"}, false, false});
+    EXPECT_EQ(s.answer, store::released::unknown);
+    EXPECT_TRUE(s.finished);
+  }
+}
+
+TEST_F(rests, a_release_that_is_refused_is_sent_again) {
+  const auto lease = hold();
+  release(lease);
+  it.answer(store::request_error{{errc::permission_denied, "no right"}, false, false});
+  EXPECT_EQ(released, std::vector<std::error_code>{errc::unknown_outcome});
+  EXPECT_EQ(it.port.busy(), 0U) << "no client that is closed waits for it";
+  it.time.run_for(5s);
+  EXPECT_EQ(it.pending_tasks(), tasks{task::release});
 }
 
 }  // namespace

@@ -28,7 +28,9 @@ class scripted_link final : public store::link<Request, Reply> {
     open_.push_back({std::move(request), std::move(done)});
   }
   void on_notifications(on_notification handler) override { on_notification_ = std::move(handler); }
-  std::shared_ptr<void> watch(store::watched, std::function<void()>) override { return nullptr; }
+  std::shared_ptr<void> watch(store::watched, std::function<void()>) override {
+    return std::exchange(next_watch, nullptr);
+  }
   [[nodiscard]] std::optional<store::time_point> session_until() const override { return session; }
   [[nodiscard]] bool can_rest() const override { return rests; }
   void on_session(const std::function<void()>& extended) override { extended_ = extended; }
@@ -58,6 +60,7 @@ class scripted_link final : public store::link<Request, Reply> {
   std::optional<store::time_point> session;
   bool rests = true;
   bool refuses = false;  // nothing can be sent
+  std::shared_ptr<void> next_watch;
 
  private:
   struct pending {

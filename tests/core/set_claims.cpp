@@ -206,6 +206,30 @@ TEST_F(set_claims, go_back_to_a_name_that_is_lost_while_they_wait) {
   EXPECT_EQ(leases[0]->hold.token, fencing_token{20});
 }
 
+// Nobody has worked under it. The set itself would wait behind the rest.
+TEST_F(set_claims, leave_no_rest_of_a_name_that_is_lost_while_they_wait) {
+  it.time.turn([&] {
+    std::vector<lease_core::wish> wishes{named("a"), named("b")};
+    for (lease_core::wish& each : wishes) {
+      each.claim.grace = 60s;
+      each.claim.retry.limit(1h);  // the wait goes on while the store is silent
+    }
+    sets.acquire(std::move(wishes), std::nullopt, [this](set_taken t) { ended.push_back(std::move(t)); });
+  });
+  it.answer(granted_at(7));
+  it.answer(tickets::refused{});
+  it.answer(waiting_at(8));
+  it.time.run_until(epoch + 30s);  // no renewal is answered
+  ASSERT_EQ(losses.size(), 1U);
+  bool is_released = false;
+  for (std::size_t i = 0; i < it.link.open(); ++i) {
+    const tickets::request& each = it.link.request(i);
+    is_released = is_released || (each.kind == task::release && each.name == "a");
+    EXPECT_FALSE(each.kind == task::renew && each.is_last) << "it would rest";
+  }
+  EXPECT_TRUE(is_released);
+}
+
 // All leases of a session end at once. A lease that the set gives back because of another's loss stays given
 // back.
 TEST_F(set_claims, whose_leases_are_lost_at_one_time_keep_none_of_them) {

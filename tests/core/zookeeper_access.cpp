@@ -65,6 +65,57 @@ TEST_F(zookeeper_contention, leaves_nothing_where_it_may_not_list) {
   EXPECT_TRUE(wire_.all.at("/stock").children.empty());
 }
 
+/// Replies by which a new node has a name that it cannot have.
+class zookeeper_misnamed_nodes : public zookeeper_contention {
+ protected:
+  /// Fails, with nothing left behind, and a later one is granted.
+  void expect_refusal(const std::function<std::string(std::string)>& renames, std::int64_t capacity) {
+    wire_.renames = renames;
+    acquire_of(1, capacity);
+    const auto* const failed = std::get_if<store::request_error>(&got_.at(1));
+    ASSERT_TRUE(failed);
+    EXPECT_EQ(failed->reason.code, errc::corrupt_store) << failed->reason.message;
+    EXPECT_TRUE(std::none_of(wire_.all.begin(), wire_.all.end(),
+                             [](const auto& each) { return each.second.session == session_id; }));
+    wire_.renames = nullptr;
+    acquire_of(2, capacity);
+    EXPECT_TRUE(is_granted(2));
+    send(tickets::task::release, 2, "stock");
+    wire_.serve(session_);
+  }
+  void acquire_of(std::size_t number, std::int64_t capacity) {
+    tickets::request r;
+    r.kind = tickets::task::acquire;
+    r.name = "stock";
+    r.owner = owner(number);
+    r.capacity = capacity;
+    r.weight = capacity == store::full_capacity ? capacity : 2;
+    r.ttl = 30s;
+    session_.send(r, [this, number](outcome o) { got_[number] = std::move(o); });
+    wire_.serve(session_);
+  }
+};
+
+const std::vector<std::function<std::string(std::string)>> misnamers{
+    [](const std::string&) { return std::string{}; },
+    [](const std::string&) { return std::string{"/x"}; },
+    [](const std::string& path) { return parent(path); },
+    [](const std::string& path) { return parent(path) + '/'; },
+    [](const std::string& path) { return "/another" + path; },
+    [](const std::string& path) { return path + "garbage"; },
+    [](const std::string& path) { return path.substr(0, path.size() - 10); }};
+
+TEST_F(zookeeper_misnamed_nodes, are_no_place_in_the_queue) {
+  for (const auto& each : misnamers) expect_refusal(each, store::full_capacity);
+}
+
+TEST_F(zookeeper_misnamed_nodes, are_no_permits) {
+  for (const auto& each : misnamers) {
+    expect_refusal(
+        [&](const std::string& path) { return path.starts_with("/stock/leases/") ? each(path) : path; }, 3);
+  }
+}
+
 // Curator's Revoker writes into the node of a holder, to ask it to release.
 TEST_F(zookeeper_contention, takes_its_nodes_for_its_own_whatever_others_have_written_there) {
   acquire(0, "stock");

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <deque>
+#include <functional>
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
@@ -118,7 +119,8 @@ class tree final : public wire {
   std::set<std::string> unreadable;
   std::set<std::string> unwritable;
   bool reads_own = true;
-  std::int64_t now_ms = 1'000'000;  // the leader's clock
+  std::function<std::string(std::string)> renames;  // sequential nodes, in the reply to their creation
+  std::int64_t now_ms = 1'000'000;                  // the leader's clock
   std::map<kind, std::size_t> counts;
   std::size_t most_creations = 0;
   std::size_t most_lists = 0;
@@ -136,6 +138,7 @@ class tree final : public wire {
         r.path = create(o.path, session_, o.kind == kind::replace ? operation::made::ephemeral : o.make);
         all[r.path].data = o.data;
         r.about = {.created = all[r.path].created, .session = all[r.path].session};
+        if (renames && o.make == operation::made::sequential) r.path = renames(r.path);
         return r;
       case kind::sync:
       case kind::agree: return r;

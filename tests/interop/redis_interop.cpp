@@ -50,7 +50,7 @@ TYPED_TEST(redis_interop, ours_waits_for_the_other_to_release) {
 }
 
 TYPED_TEST(redis_interop, ours_waits_until_the_other_has_expired) {
-  ASSERT_EQ(this->other_.ask("hold stock ttl=500"), "held");
+  ASSERT_EQ(this->other_.ask("hold stock ttl=3000"), "held");
   const auto before = boot_clock::now();
   this->other_.kill();
   const auto held = this->lock_.acquire();
@@ -68,7 +68,7 @@ TYPED_TEST(redis_interop, the_other_waits_for_ours) {
 }
 
 TYPED_TEST(redis_interop, neither_releases_what_the_other_holds_now) {
-  ASSERT_EQ(this->other_.ask("hold stock ttl=200"), "held");
+  ASSERT_EQ(this->other_.ask("hold stock ttl=3000"), "held");
   auto held = this->lock_.acquire();
   EXPECT_THAT(this->other_.ask("release"), testing::StartsWith("failed"));
   EXPECT_EQ(held.renew(), renewal::renewed);

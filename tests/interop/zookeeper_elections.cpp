@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include <boost/asio/use_future.hpp>
@@ -76,20 +77,26 @@ class zookeeper_elections : public testing::Test {
  protected:
   template <class Other>
   void contend(const std::string& kind, const std::string& options) {
-    const place here{server_.url(options), folder_.file("witness"), boot_clock::now() + contention_time()};
+    const auto length = contention_time() + 8s;  // a session ends meanwhile
+    const place here{server_.url(options), folder_.file("witness"), boot_clock::now() + length};
     std::list<Other> others;
     for (int each = 0; each < 4; ++each) {
       others.emplace_back(server_.address());
-      others.back().tell("contend " + kind + " /boss " + here.file + ' ' +
-                         std::to_string(contention_time().count()));
+      others.back().tell("contend " + kind + " /boss " + here.file + ' ' + std::to_string(length.count()));
     }
+    const auto disturbed = std::async(std::launch::async, [&] {
+      do {
+        stop_and_kill_ours(here.url);
+        if (std::is_same_v<Other, curator>) kill_latch();
+      } while (boot_clock::now() + 12s < here.end);
+    });
     std::vector<std::future<std::int64_t>> ours;
     for (const auto& lead : {lead_blocking, lead_blocking, lead_asynchronously, lead_by_command}) {
       ours.push_back(std::async(std::launch::async, lead, std::cref(here)));
     }
     std::int64_t total = 0;
     for (auto& each : ours) {
-      ASSERT_EQ(each.wait_for(contention_time() + 60s), std::future_status::ready) << "ours hang";
+      ASSERT_EQ(each.wait_for(length + 60s), std::future_status::ready) << "ours hang";
       total += each.get();
     }
     const auto of_ours = total;
@@ -98,6 +105,26 @@ class zookeeper_elections : public testing::Test {
     EXPECT_EQ(witness_.overlaps(), 0);
     EXPECT_EQ(witness_.count(), total);
     EXPECT_EQ(witness_.fragile_count(), total);
+  }
+
+  // Leaders that are no witnesses: one that is stopped may be inside when the next one comes.
+
+  void stop_and_kill_ours(const std::string& url) {
+    test::child_process ours{{HOLDFAST_COMMAND, "elect", "boss", "--value", "disturbed", "--ttl", "4s",
+                              "--store", url, "--", "sleep", "1000"},
+                             {}};
+    ASSERT_TRUE(sees_leader("disturbed"));
+    ours.send(SIGSTOP);
+    EXPECT_TRUE(sees_another_than("disturbed")) << "its session ends";
+    ours.send(SIGCONT);
+    EXPECT_TRUE(sees_leader("disturbed")) << "it campaigns again";
+    ours.send(SIGKILL);
+    EXPECT_TRUE(sees_another_than("disturbed"));
+  }
+  void kill_latch() {
+    curator java{server_.address(), short_session};
+    ASSERT_EQ(java.ask("lock latch /boss"), "locked");
+    java.kill();
   }
 
   /// Whether it comes true, by the watch of a client of its own.
@@ -114,6 +141,9 @@ class zookeeper_elections : public testing::Test {
   }
   bool sees_leader(const std::string& value) {
     return sees([&](const auto& leader) { return leader && leader->value == value; });
+  }
+  bool sees_another_than(const std::string& value) {
+    return sees([&](const auto& leader) { return !leader || leader->value != value; });
   }
   std::vector<candidate> participants() {
     client locks{server_.url()};

@@ -146,23 +146,28 @@ class Client:
         self.later(self.deadline - self.world.now + 1e-6, lambda: self.expire(owner))
 
     def renew(self, owner):
-        """A round is kept if a majority has kept it, and the hold is lost if a majority cannot be reached any more."""
+        """A round is kept if a majority has kept it, and the hold is lost if a majority cannot be reached any more. A
+        grant that is being given back is no vote: the yield may come late, and end it."""
         if owner != self.owner:
             return
-        w, sent, said = self.world, self.world.now, {}
+        w, sent, said, spread = self.world, self.world.now, {}, set()
 
         def answered(server, kept):
             if kept is None or owner != self.owner or not self.believes():
                 return
-            said[server] = kept
-            yes = sum(said.values())
-            if len(said) - yes > len(w.servers) - w.majority:
+            is_vain = kept and self.claim.seats[server].yielding is not None
+            said[server] = "vain" if is_vain else "yes" if kept else "no"
+            words = list(said.values())
+            if words.count("no") > len(w.servers) - w.majority:
                 w.lost_hold(self)
                 self.give_up()
-            elif yes >= w.majority:
+                return
+            is_kept = words.count("yes") >= w.majority
+            if is_kept:
                 self.deadline = max(self.deadline, sent + TTL - MARGIN)
-                for each in [each for each, is_kept in said.items() if not is_kept]:
-                    said[each] = True
+            for each, word in said.items():
+                if each not in spread and (word == "vain" or word == "no" and is_kept):
+                    spread.add(each)
                     if w.mutant != "no-reclaim":
                         self.claim.spread(each)
         for server in w.servers:

@@ -26,7 +26,7 @@
 //     --mutant NAME          noyield, noguard, stale (votes never lapse), noserial (a yield names no grant), weakserial (a
 //                            refused one makes no new number), revive (a hold that has lapsed), believed (notifications),
 //                            guardvotes (a server in its guard says that it has granted), oldnumbers (after a guard it
-//                            accepts numbers from before)
+//                            accepts numbers from before), vainyield (a holder renews where a yield is not answered)
 //     --millions N           of states at most; 5 if not given
 //     --seconds N
 //

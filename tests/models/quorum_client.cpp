@@ -67,6 +67,7 @@ void propose(state& s, int c) {
 void take(state& s, int n, int c, const answer& a) {
   seat& of = s.at[n].known[c];
   if (a.kind == give_back) of.yielding = 0;
+  if (a.kind == renew) of.yielding = 0;  // sent before the answer to a yield by a mutant alone
   const byte yielding = of.yielding;
   of = seat{};
   of.yielding = yielding;
@@ -129,8 +130,10 @@ void start_claim(state& s, int c, int number) {
 
 /// A yield that is not answered goes first: it may have been carried out.
 void ask_again(state& s, int n, int c) {
-  if (s.at[n].known[c].yielding != 0) return send_give_back(s, n, c);
-  const bool is_renewed = s.of[c].phase == holds && s.at[n].known[c].granted;
+  const seat& of = s.at[n].known[c];
+  const bool forgets_yield = s.of[c].phase == holds && chosen.is("vainyield");
+  if (of.yielding != 0 && !forgets_yield) return send_give_back(s, n, c);
+  const bool is_renewed = s.of[c].phase == holds && (of.granted || forgets_yield);
   send(s, n, c, is_renewed ? renew : s.of[c].tries ? try_claim : claim, owner_of(s, c));
 }
 

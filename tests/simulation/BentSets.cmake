@@ -1,10 +1,7 @@
-# A copy of lease/set_claims with mutants in it, for test_sim: see quorum/BentProtocol.cmake.
+# A copy of lease/set_claims with mutants in it, for test_sim: see BentCopy.cmake.
 
-foreach(name set_claims.hpp set_claims.cpp)
-  set(source ${PROJECT_SOURCE_DIR}/src/lease/${name})
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
-  file(READ ${source} text_of_${name})
-endforeach()
+set(bent_sources lease/set_claims.hpp lease/set_claims.cpp)
+read_to_bend(${bent_sources})
 
 # A set that waits keeps the names after the one that it waits for.
 bend(set_claims.cpp
@@ -21,11 +18,4 @@ bend(set_claims.cpp
   FROM [=[    if (of.held[name]->state() == lease_record::phase::held) continue;]=]
   TO [=[    if (of.held[name]->state() == lease_record::phase::held || is_bent(mutant::set_misses_losses)) continue;]=])
 
-foreach(name set_claims.hpp set_claims.cpp)
-  string(REPLACE "\"lease/set_claims.hpp\"" "\"bent/set_claims.hpp\"" text "${text_of_${name}}")
-  string(REPLACE "namespace holdfast::lease_core {"
-    "namespace holdfast::bent_lease {\n\nusing namespace lease_core;\nusing sim::is_bent;\nusing sim::mutant;\n" text "${text}")
-  string(REPLACE "#pragma once\n" "#pragma once\n\n#include \"simulation/quorum/is_bent.hpp\"\n" text "${text}")
-  file(CONFIGURE OUTPUT ${bent_root}/bent/${name} CONTENT "${text}" @ONLY)
-endforeach()
-list(APPEND bent_files ${bent_root}/bent/set_claims.cpp)
+write_bent(${bent_sources})

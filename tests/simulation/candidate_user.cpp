@@ -16,7 +16,6 @@ using lease_core::lease_record;
 
 namespace {
 
-constexpr auto ttls = std::to_array<duration>({600ms, 1s, 2s, longest_ttl});
 /// How long a look is tried again before its error is its answer.
 constexpr duration patience = 2s;
 
@@ -49,7 +48,7 @@ void candidate_user::live() {
     observe();
     look_now_and_then();
   }
-  after(around_.in.chance.between(0ms, 600ms), [this] { campaign(); });
+  host_.hear_after(around_.in.chance.between(0ms, 600ms), [this] { campaign(); });
 }
 
 // ---- looks
@@ -65,7 +64,7 @@ void candidate_user::observe() {
 
 /// A notification is a hint of a change, and so is a moment that is drawn.
 void candidate_user::look_now_and_then() {
-  after(around_.in.chance.between(0ms, 3s), [this] {
+  host_.hear_after(around_.in.chance.between(0ms, 3s), [this] {
     if (retired_) return;
     switch (around_.in.chance.below(8)) {
       case 0: observe(); break;
@@ -115,7 +114,7 @@ lease_core::wish candidate_user::wish_for(duration ttl) {
 void candidate_user::campaign() {
   if (retired_) return;
   randomness& chance = around_.in.chance;
-  lease_core::wish w = wish_for(ttls.at(chance.below(ttls.size())));
+  lease_core::wish w = wish_for(usual_ttls.at(chance.below(usual_ttls.size())));
   w.claim.wait = !chance.one_in(8);
   if (!w.claim.wait) w.claim.retry.limit(0s);
   if (around_.has_rests && w.claim.ttl < longest_ttl && chance.one_in(4)) {
@@ -126,7 +125,7 @@ void candidate_user::campaign() {
   if (w.claim.wait && chance.one_in(3)) limit = chance.between(10ms, 2s);
   ask(std::move(w), limit);
   if (!chance.one_in(8)) return;
-  after(chance.between(0ms, 1s), [this, which = *claim_] {
+  host_.hear_after(chance.between(0ms, 1s), [this, which = *claim_] {
     if (claim_ == which) leases_.cancel(which);
   });
 }
@@ -164,11 +163,11 @@ void candidate_user::lead(const lease_record_ptr& lease) {
   if (is_last_) return proclaim();
   const duration length = retired_ ? duration{1ms} : chance.between(0ms, chance.one_in(4) ? 5s : 500ms);
   for (std::uint64_t values = retired_ ? 0 : chance.below(4); values > 0; --values) {
-    after(chance.between(0ms, length), [this, term] {
+    host_.hear_after(chance.between(0ms, length), [this, term] {
       if (term == terms_ && lease_ && !proclaims_) proclaim();
     });
   }
-  after(length, [this, term] {
+  host_.hear_after(length, [this, term] {
     if (term == terms_ && lease_) resign();
   });
 }

@@ -41,10 +41,6 @@ class candidate_user {
  private:
   using lease_record_ptr = lease_core::lease_record_ptr;
 
-  template <class Function>
-  void after(duration d, Function f) {
-    host_.hear_at(host_.true_time_of(host_.now() + d), std::move(f));
-  }
   void observe();
   void look_now_and_then();
   void look();

@@ -4,12 +4,15 @@
 #include <memory>
 #include <optional>
 
+#include "bent/rendezvous.hpp"
 #include "bent/set_claims.hpp"
 #include "lease/lease_manager.hpp"
 #include "simulation/candidate_user.hpp"
 #include "simulation/host.hpp"
 #include "simulation/line.hpp"
 #include "simulation/mutant_ports.hpp"
+#include "simulation/release_asker.hpp"
+#include "simulation/rendezvous_user.hpp"
 #include "simulation/set_user.hpp"
 #include "simulation/surroundings.hpp"
 #include "simulation/user.hpp"
@@ -48,6 +51,9 @@ class client {
   /// The order is that of building, so each outlives what is built on it.
   struct process {
     process(surroundings& around, client& of);
+    [[nodiscard]] store::scheduler& time(client& of) {
+      return seams.time ? *seams.time : static_cast<store::scheduler&>(of.at);
+    }
 
     std::unique_ptr<tickets::link> link;
     std::unique_ptr<tickets::link> spoiled;
@@ -57,10 +63,16 @@ class client {
     watched_port port;
     lease_core::lease_manager leases;
     bent_lease::set_claims sets;
+    bent_lease::rendezvous_calls meetings;
     std::deque<user> users;
     std::optional<set_user> of_several;  // names at once
     std::optional<candidate_user> of_election;
+    std::deque<rendezvous_user> at_meetings;
+    std::optional<release_asker> asker;
   };
+
+  void start_meetings();
+  void start_requests();
 
   surroundings& around_;
   std::size_t users_;

@@ -21,7 +21,8 @@ void forger::forge() {
   constexpr auto all = std::to_array<kind>({kind::granted, kind::granted, kind::revoked, kind::look});
   const standing* const claim = around_.account.any_claim(around_.in.chance);
   if (claim == nullptr) return;
-  const kind forged = all.at(around_.in.chance.below(all.size()));
+  kind forged = all.at(around_.in.chance.below(all.size()));
+  if (around_.requests != nullptr && around_.requests->chance.one_in(3)) forged = kind::release_requested;
   around_.in.note("forged", static_cast<std::uint64_t>(forged), claim->name, claim->token);
   around_.store.notify_all({claim->owner, forged, fencing_token{claim->token}});
 }

@@ -42,6 +42,11 @@ class host final : public store::scheduler {
       }
     });
   }
+  /// The same, of a user of the process: after that time, by its clock.
+  template <class Function>
+  void hear_after(duration d, Function f) {
+    hear_at(true_time_of(now() + d), std::move(f));
+  }
   template <class Function>
   void turn(Function&& f) {
     f();

@@ -94,7 +94,7 @@ void ledger::executed(const tickets::request& request, bool late, const tickets:
       });
       break;
     case task::inspect: seen_by_force_[name] = grants_; return;
-    case task::request_release:
+    case task::request_release: note_requests(notifications); return requested(name);
     case task::list: return;
   }
   if (request.kind != task::acquire) {
@@ -104,6 +104,7 @@ void ledger::executed(const tickets::request& request, bool late, const tickets:
                       request.kind != task::renew;
   if (serves && !is_paused_) require_served(name);
   std::erase_if(facts_, [&](const fact& f) { return f.name == name && is_gone(f); });
+  tell_change(name);
 }
 
 void ledger::executed_by_former(const tickets::request& request, const tickets::reply& answer,
@@ -114,6 +115,7 @@ void ledger::executed_by_former(const tickets::request& request, const tickets::
            request.token.value(), answer.index());
   if (in_.log.prints()) in_.log.line(in_.now, "  by " + request.owner.hex());
   if (std::holds_alternative<tickets::refused>(answer)) turned_away_.insert(request.owner);
+  note_requests(notifications);
   // The primary does not know of it, and its holder may go on there.
   if (request.kind == task::force_release) suspect_[name] = true;
   // What is seen here says nothing of the primary's holds.
@@ -282,15 +284,7 @@ void ledger::changed(const std::vector<standing>& now_there, bool lost) {
   }
   if (lost) forgets_.fill(true);
   if (clock_went_back_) suspect_revived();
-}
-
-/// Holders together whose mark had expired live again after a step back, at once or with an old copy, though
-/// a client of others took their place.
-void ledger::suspect_revived() {
-  for (const fact& f : facts_) {
-    const bool beside = outsiders_[f.name] || outsider_seen_[f.name] > at_.lease_now();
-    if (f.granted && !is_gone(f) && beside) suspect_[f.name] = true;
-  }
+  for (std::size_t name = 0; name < names; ++name) tell_change(name);
 }
 
 void ledger::clock_went_back(const std::vector<standing>& now_there, duration by) {

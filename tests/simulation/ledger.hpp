@@ -51,6 +51,10 @@ class ledger {
   virtual void executed(const tickets::request& request, bool late, const tickets::reply& answer,
                         const std::vector<store::client_notification>& notifications, duration paused = {});
 
+  /// A request to release is about to be carried out.
+  /// \param look what stands at the store.
+  virtual void before_request(const std::function<std::vector<standing>()>& /*look*/) {}
+
   /// The same, by a former primary beside the one that this ledger is kept of. What it grants is believed.
   void executed_by_former(const tickets::request& request, const tickets::reply& answer,
                           const std::vector<store::client_notification>& notifications);
@@ -108,8 +112,17 @@ class ledger {
   [[nodiscard]] instant forgot_grants_at() const { return forgot_grants_at_; }
   /// Until when the store may have shown less of that name than it had confirmed before.
   [[nodiscard]] instant went_back_at(std::size_t name) const {
-    return std::max({broken_[name], forgot_grants_at_, went_back_until_});
+    return std::max(broken_[name], went_back_until());
   }
+  /// Until when the store may have been as it was before, or another than the one that this ledger is of.
+  [[nodiscard]] instant went_back_until() const { return std::max(forgot_grants_at_, went_back_until_); }
+  /// Is told the name after each change of what stands there.
+  std::function<void(std::size_t)> on_change;
+  /// Is told the owner of each hold that has a request to release now.
+  std::function<void(const owner_id&)> on_release_request;
+  /// Whose claims hold that name now.
+  /// \param surely else those that may do so, too.
+  [[nodiscard]] virtual std::vector<owner_id> holders_of(std::size_t name, bool surely) const;
   /// Somebody who may is about to end holds of others.
   bool force_release_allowed = true;
   [[nodiscard]] instant broken_at(std::size_t name) const { return broken_[name]; }
@@ -159,6 +172,9 @@ class ledger {
   [[nodiscard]] bool is_gone(const fact& f) const { return f.gone <= at_.lease_now(); }
   void suspect_revived();
   void note_late(const tickets::request& request);
+  void tell_change(std::size_t name) const {
+    if (on_change) on_change(name);
+  }
   [[nodiscard]] bool has_to_change(const fact& f, tickets::task by) const;
   void begin_ttl(fact& f, duration ttl) const;
   [[nodiscard]] fact* find(std::size_t name, const owner_id& owner, std::uint64_t token);
@@ -167,6 +183,8 @@ class ledger {
   void acquired(const tickets::request& request, bool late, const tickets::place& at);
   void kept(fact* f, std::size_t name, std::uint64_t token, duration ttl, bool yes);
   void ended(fact* f, std::size_t name, bool yes);
+  void requested(std::size_t name);
+  void note_requests(const std::vector<store::client_notification>& notifications) const;
   void notified(std::size_t name, const store::notification& n);
   void granted(fact& f);
   /// The tokens before say nothing of those that come, so a look may show a lower one.

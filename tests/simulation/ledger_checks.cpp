@@ -5,7 +5,8 @@
 
 #include "simulation/ledger.hpp"
 
-// What the ledger requires of the client at the head of a queue, and of the store beside it.
+// What the ledger requires of the client at the head of a queue, and of the store beside it; and what others
+// ask it.
 
 namespace holdfast::sim {
 
@@ -39,6 +40,23 @@ void ledger::note_late(const tickets::request& request) {
 bool ledger::has_to_change(const fact& f, tickets::task by) const {
   const bool fits = by == tickets::task::downgrade || f.weight == store::full_capacity;
   return f.granted && lives(f) && fits;
+}
+
+/// Holders together whose mark had expired live again after a step back, at once or with an old copy, though
+/// a client of others took their place.
+void ledger::suspect_revived() {
+  for (const fact& f : facts_) {
+    const bool beside = outsiders_[f.name] || outsider_seen_[f.name] > at_.lease_now();
+    if (f.granted && !is_gone(f) && beside) suspect_[f.name] = true;
+  }
+}
+
+std::vector<owner_id> ledger::holders_of(std::size_t name, bool surely) const {
+  std::vector<owner_id> all;
+  for (const fact& f : facts_) {
+    if (f.name == name && f.granted && (surely ? lives(f) : !is_gone(f))) all.push_back(f.owner);
+  }
+  return all;
 }
 
 std::size_t ledger::living() const {
@@ -148,6 +166,33 @@ void ledger::require_look_after(std::size_t name, duration holder_left) {
     }
   };
   in_.after(at_most, look);
+}
+
+/// A request to release is for its holder: it ends nothing, moves no end, and changes no queue.
+void ledger::requested(std::size_t name) {
+  const std::vector<standing> there = look_();
+  for (const standing& s : there) {
+    if (s.name != name || s.expires <= at_.lease_now()) continue;
+    const fact* const f = find(name, s.owner, s.token);
+    if (f == nullptr || f->granted != s.granted || f->weight != s.weight) {
+      violated("a request to release has changed a claim", name, s.token);
+    } else if (s.expires > f->gone) {
+      violated("a request to release has moved the end of a claim", name, s.token);
+    }
+  }
+  for (const fact& f : facts_) {
+    const bool is_there = std::any_of(there.begin(), there.end(), [&](const standing& s) {
+      return s.name == name && s.owner == f.owner && s.expires > at_.lease_now();
+    });
+    if (f.name == name && lives(f) && !is_there)
+      violated("a request to release has ended a claim", name, f.token);
+  }
+}
+
+void ledger::note_requests(const std::vector<store::client_notification>& notifications) const {
+  for (const store::client_notification& each : notifications)
+    if (each.message.kind == store::notification_kind::release_requested && on_release_request)
+      on_release_request(each.message.owner);
 }
 
 }  // namespace holdfast::sim

@@ -55,8 +55,8 @@ std::string replay(const arguments& a, std::uint64_t seed) {
          (a.with == mutant::none ? "" : " --mutant " + a.mutant_name) + (a.control ? " --control" : "") +
          (a.hostile_lines ? " --hostile-lines" : "") +
          (a.false_notifications ? " --false-notifications" : "") + (a.elections ? " --elections" : "") +
-         (a.guard ? " --guard" : "") + (a.min_replicas ? " --min-replicas" : "") +
-         (a.only.empty() ? "" : " --only " + a.only) +
+         (a.rendezvous ? " --rendezvous" : "") + (a.guard ? " --guard" : "") +
+         (a.min_replicas ? " --min-replicas" : "") + (a.only.empty() ? "" : " --only " + a.only) +
          (a.replicas == 0 ? "" : " --replicas " + std::to_string(a.replicas));
 }
 
@@ -125,6 +125,7 @@ class runner {
     under_.prints = a.trace;
     under_.has_false_notifications = a.false_notifications;
     under_.has_elections = a.elections;
+    under_.has_rendezvous = a.rendezvous;
     under_.breaks_conditions = a.control;
     if (a.control || !a.only.empty()) under_.only = kinds_of(a.only);
   }

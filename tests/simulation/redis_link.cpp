@@ -82,6 +82,7 @@ void redis_link::arrival::operator()() {
     return;
   }
   std::vector<redis::value> replies;
+  to->begin_carrying_out(t.request);
   const auto ready = to->carry_out(t.said, t.from, connection, replies);
   if (!ready) return;
   if (!replies.empty()) {

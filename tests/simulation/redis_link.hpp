@@ -30,6 +30,8 @@ class switchboard {
   /// it does not know the connection.
   virtual std::optional<instant> carry_out(const std::string& commands, const owner_id& client,
                                            std::uint32_t connection, std::vector<redis::value>& replies) = 0;
+  /// A request is about to be carried out.
+  virtual void begin_carrying_out(const tickets::request& request) = 0;
   /// Until when a command that takes its time keeps all others of that connection waiting.
   [[nodiscard]] virtual instant busy_until(const owner_id& client, std::uint32_t connection) = 0;
   /// A request has been carried out, as a whole or but for what replicas have to say, by the commands before.

@@ -20,6 +20,7 @@ constexpr auto release = std::to_array<script>({{text::release_sha1, text::relea
 constexpr auto renew = std::to_array<script>({{text::renew_sha1, text::renew}});
 constexpr auto look = std::to_array<script>({{text::look_sha1, text::look}});
 constexpr auto force_release = std::to_array<script>({{text::force_release_sha1, text::force_release}});
+constexpr auto request_release = std::to_array<script>({{text::request_release_sha1, text::request_release}});
 constexpr auto guard = std::to_array<script>({{text::guard_sha1, text::guard}});
 /// Those that include queue.lua.
 constexpr auto queueing = std::to_array<script>({{text::acquire_sha1, text::acquire},
@@ -104,6 +105,12 @@ lua_mutation::lua_mutation(mutant which) {
                   {"notify_end(alone)", "if alone then notify_end(alone) end"}},
                  texts_);
       break;
+    case mutant::request_moves_end:
+      change_all(request_release, {{"asked(alone), 'KEEPTTL')", "asked(alone))"}}, texts_);
+      break;
+    case mutant::request_to_next_holder:
+      change_all(request_release, {{"(owner == '' or c.owner == owner) and ", ""}}, texts_);
+      break;
     case mutant::foreign_end_missed:
       change_all(queueing, {{"is_exclusively_held() and not alone and 1 or 0", "0"}}, texts_);
       break;
@@ -176,6 +183,9 @@ lua_mutation::lua_mutation(mutant which) {
       break;
     case mutant::force_ends_later_claims:
       change_all(end_hold, {{"if c and c.token > last_meant then c = nil end", ""}}, texts_);
+      break;
+    case mutant::next_not_told:
+      change_all(claim, {{"if others_move_up and head() then notify(head(), 'look') end", ""}}, texts_);
       break;
     case mutant::former_claim_stays: change_all(claim, {{"\nend_former()", ""}}, texts_); break;
     case mutant::ties_without_owner:

@@ -246,8 +246,8 @@ void redis_store::account_for(const tickets::request& request, bool late, const 
   if (const auto* heard = std::get_if<tickets::reply>(&answer)) {
     if (by_former_) return account_->executed_by_former(request, *heard, notifications_);
     account_->executed(request, late, *heard, notifications_, paused);
-  } else if (request.kind != tickets::task::force_release) {
-    // To that task, a holder without its fence looks like a foreign one.
+  } else if (request.kind != tickets::task::force_release && request.kind != tickets::task::request_release) {
+    // Those refuse a foreign holder. To the first, a holder without its fence looks like one.
     in_->violated("the server refused: " + std::get<store::request_error>(answer).reason.message);
   }
 }

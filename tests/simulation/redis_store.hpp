@@ -95,7 +95,7 @@ class redis_store final : public simulated_store, private switchboard, private f
     std::int64_t expires_ms = 0;
     friend bool operator==(const foreign_key&, const foreign_key&) = default;
   };
-  using foreign_keys = std::array<std::optional<foreign_key>, names>;
+  using foreign_keys = std::array<std::optional<foreign_key>, contended_names>;
 
   void connected(redis_link& by) override;
   [[nodiscard]] bool asks_for_guard() const override { return asks_for_guard_ && speech.guard.count() != 0; }
@@ -105,6 +105,9 @@ class redis_store final : public simulated_store, private switchboard, private f
   std::optional<instant> carry_out(const std::string& commands, const owner_id& client,
                                    std::uint32_t connection, std::vector<redis::value>& replies) override;
   [[nodiscard]] instant busy_until(const owner_id& client, std::uint32_t connection) override;
+  void begin_carrying_out(const tickets::request& request) override {
+    if (request.kind == tickets::task::request_release) account_->before_request([this] { return claims(); });
+  }
   void account_for(const tickets::request& request, bool late, const redis::value& reply,
                    duration paused) override;
   [[nodiscard]] site& where() override { return *at_; }

@@ -12,18 +12,12 @@ namespace holdfast::sim {
 using namespace std::chrono_literals;
 using lease_core::lease_record;
 
-namespace {
-
-constexpr auto ttls = std::to_array<duration>({600ms, 1s, 2s, longest_ttl});
-
-}  // namespace
-
 void set_user::live() {
-  after(around_.in.chance.between(0ms, 800ms), [this] { claim(); });
+  host_.hear_after(around_.in.chance.between(0ms, 800ms), [this] { claim(); });
 }
 
 lease_core::wish set_user::wish_for(std::size_t name, duration ttl) const {
-  static const auto nobody = std::make_shared<const std::string>("{}");
+  static const auto nobody = std::make_shared<const std::string>(R"({"host":"simulated"})");
   lease_core::wish w;
   store::claim& c = w.claim;
   c.name = name_of(name);
@@ -41,7 +35,7 @@ lease_core::wish set_user::wish_for(std::size_t name, duration ttl) const {
 void set_user::claim() {
   if (retired_) return;
   randomness& chance = around_.in.chance;
-  const duration ttl = ttls.at(chance.below(ttls.size()));
+  const duration ttl = usual_ttls.at(chance.below(usual_ttls.size()));
   const bool waits = !chance.one_in(4);
   const bool renews = !chance.one_in(8);
   std::vector<lease_core::wish> wishes;
@@ -65,7 +59,7 @@ void set_user::claim() {
   if (waits && chance.one_in(3)) limit = chance.between(10ms, 2s);
   ask(std::move(wishes), limit);
   if (chance.one_in(8)) {
-    after(chance.between(0ms, 1s), [this, which = *claim_] {
+    host_.hear_after(chance.between(0ms, 1s), [this, which = *claim_] {
       if (claim_ == which) sets_.cancel(which);
     });
   }
@@ -117,11 +111,12 @@ void set_user::hold(const std::vector<lease_record_ptr>& all) {
     around_.sees.granted(host_, each);
     each->on_lost.emplace_back(0, [this, l = each.get(), since](std::error_code) { on_lost(*l, since); });
     if (chance.one_in(2)) continue;
-    after(chance.between(0ms, 300ms), [this, lease = each, grant = around_.account.grant_of(each->hold)] {
-      around_.sees.write(lease, grant);
-    });
+    host_.hear_after(chance.between(0ms, 300ms),
+                     [this, lease = each, grant = around_.account.grant_of(each->hold)] {
+                       around_.sees.write(lease, grant);
+                     });
   }
-  after(retired_ ? 1ms : chance.between(0ms, chance.one_in(12) ? 5s : 300ms), [this, hold] {
+  host_.hear_after(retired_ ? 1ms : chance.between(0ms, chance.one_in(12) ? 5s : 300ms), [this, hold] {
     if (hold == holds_ && !held_.empty()) release();
   });
 }

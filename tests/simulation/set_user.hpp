@@ -29,10 +29,6 @@ class set_user {
  private:
   using lease_record_ptr = lease_core::lease_record_ptr;
 
-  template <class Function>
-  void after(duration d, Function f) {
-    host_.hear_at(host_.true_time_of(host_.now() + d), std::move(f));
-  }
   [[nodiscard]] lease_core::wish wish_for(std::size_t name, duration ttl) const;
   void claim();
   void claim_last();

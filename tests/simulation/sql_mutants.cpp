@@ -93,6 +93,8 @@ text_mutation mutation_of(mutant which) {
                                     "h.token <= l.granted AND (h.expires > :now OR h.weight = 1)"}}};
     case mutant::token_not_floored:
       return text_mutation{changes{{"capacity", "max(l.token + 1, :floor)", "l.token + 1"}}};
+    case mutant::request_moves_end:
+      return text_mutation{changes{{"ask", "SET metadata =", "SET expires = expires + 1000000, metadata ="}}};
     case mutant::select_then_update:
       return text_mutation{changes{{"capacity", "SELECT max(l.token + 1, :floor) AS token,",
                                     "SELECT token, head, held, holder_left, dead, other FROM seen_capacities"

@@ -46,6 +46,7 @@ sql_tables::sql_tables(mutant with, clocks by, duration keep_idle, duration swee
   database_ = std::make_unique<sqlite::database>(s);
   change_.require_done();
   db_ = opened;
+  sqlite3_db_config(db_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, nullptr);  // for those of the simulator
   make_what_is_not_ours();
   execute(prepare(additions_of(with).after));
   if (with == mutant::select_then_update) reads_before_ = std::make_unique<capacity_reader>(db_);
@@ -71,7 +72,8 @@ sql_tables::sql_tables(mutant with, clocks by, duration keep_idle, duration swee
 sql_tables::~sql_tables() = default;  // the database finalizes all statements of its connection
 
 void sql_tables::make_what_is_not_ours() {
-  sqlite3_create_function(db_, "note_forgotten", 1, SQLITE_UTF8, this, note_forgotten, nullptr, nullptr);
+  sqlite3_create_function(db_, "note_forgotten", 1, SQLITE_UTF8 | SQLITE_INNOCUOUS, this, note_forgotten,
+                          nullptr, nullptr);
   constexpr const char* trigger =
       "CREATE TRIGGER note AFTER DELETE ON holdfast_locks BEGIN SELECT note_forgotten(OLD.name); END";
   for (const char* const own :

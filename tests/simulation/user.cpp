@@ -12,14 +12,8 @@ namespace holdfast::sim {
 using namespace std::chrono_literals;
 using lease_core::lease_record;
 
-namespace {
-
-constexpr auto ttls = std::to_array<duration>({600ms, 1s, 2s, longest_ttl});
-
-}  // namespace
-
 void user::live() {
-  after(around_.in.chance.between(0ms, 400ms), [this] { claim(); });
+  host_.hear_after(around_.in.chance.between(0ms, 400ms), [this] { claim(); });
 }
 
 lease_core::wish user::any_wish() {
@@ -29,7 +23,7 @@ lease_core::wish user::any_wish() {
   store::claim& c = w.claim;
   c.name = name_of(name);
   c.owner = drawn(chance);
-  c.ttl = ttls.at(chance.below(ttls.size()));
+  c.ttl = usual_ttls.at(chance.below(usual_ttls.size()));
   if (name >= locks) {
     c.mode = mode::permits;
     c.capacity = permits_in_all;
@@ -40,7 +34,7 @@ lease_core::wish user::any_wish() {
   }
   c.wait = !chance.one_in(8);
   if (!c.wait) c.retry.limit(0s);  // as a try does
-  static const auto nobody = std::make_shared<const std::string>("{}");
+  static const auto nobody = std::make_shared<const std::string>(R"({"host":"simulated"})");
   c.metadata = nobody;
   if (around_.has_rests) {
     if (c.ttl < longest_ttl && chance.one_in(4)) c.grace = chance.between(50ms, longest_ttl - c.ttl);
@@ -59,7 +53,7 @@ void user::claim() {
   if (w.claim.wait && chance.one_in(3)) limit = chance.between(10ms, 2s);
   ask(std::move(w), limit);
   if (claim_ && chance.one_in(8)) {
-    after(chance.between(0ms, 1s), [this, which = *claim_] {
+    host_.hear_after(chance.between(0ms, 1s), [this, which = *claim_] {
       if (claim_ == which) book_.cancel(which);
     });
   }
@@ -112,7 +106,7 @@ void user::hold(const lease_record_ptr& lease) {
   grant_ = around_.account.grant_of(lease->hold);
   lease->on_lost.emplace_back(0, [this, l = lease.get(), since](std::error_code) { on_lost(*l, since); });
   if (retired_) {
-    after(1ms, [this, hold] {
+    host_.hear_after(1ms, [this, hold] {
       if (hold == holds_ && lease_) release();
     });
     return;
@@ -120,21 +114,21 @@ void user::hold(const lease_record_ptr& lease) {
   depth_ = chance.one_in(8) ? 2 : 1;
   work(hold);
   const duration length = chance.between(0ms, chance.one_in(12) ? 5s : 300ms);
-  after(length, [this, hold] {
+  host_.hear_after(length, [this, hold] {
     if (hold != holds_ || !lease_) return;
     if (--depth_ > 0)
-      return after(5ms, [this, hold] {
+      return host_.hear_after(5ms, [this, hold] {
         if (hold == holds_ && lease_) release();
       });
     release();
   });
   if (lease->mode() == mode::exclusive && chance.one_in(5)) {
-    after(chance.between(0ms, length), [this, hold] {
+    host_.hear_after(chance.between(0ms, length), [this, hold] {
       if (hold == holds_ && lease_) downgrade();
     });
   }
   if (chance.one_in(8)) {
-    after(chance.between(0ms, length), [this, hold] {
+    host_.hear_after(chance.between(0ms, length), [this, hold] {
       if (hold == holds_ && lease_) renew();
     });
   }
@@ -146,9 +140,10 @@ void user::work(std::uint64_t hold) {
   for (std::uint64_t i = chance.below(3); i > 0; --i) {
     const bool looks = chance.one_in(2);
     const duration when = chance.between(0ms, chance.one_in(4) ? 4s : 300ms);
-    after(when, [this, hold, looks, lease = lease_, grant = grant_] {
+    host_.hear_after(when, [this, hold, looks, lease = lease_, grant = grant_] {
       if (looks && (hold != holds_ || !lease->held_at(host_.now()))) return;
-      after(around_.in.chance.between(0ms, 30ms), [this, lease, grant] { around_.sees.write(lease, grant); });
+      host_.hear_after(around_.in.chance.between(0ms, 30ms),
+                       [this, lease, grant] { around_.sees.write(lease, grant); });
     });
   }
 }
@@ -188,6 +183,17 @@ void user::release() {
     }
   });
   go_on();
+}
+
+/// Every other time it releases, after a moment. It may have been asked right before it was granted.
+void user::requested(const lease_record_ptr& lease) {
+  release_requests& all = *around_.requests;
+  around_.in.note("is told of a request", host_.number(), lease->hold.token.value());
+  if (!all.owners.contains(lease->hold.owner)) around_.in.violated("told of a request that nobody has made");
+  if (lease_ != lease || !all.chance.one_in(2)) return;
+  host_.hear_after(all.chance.between(0ms, 50ms), [this, hold = holds_] {
+    if (hold == holds_ && lease_) release();
+  });
 }
 
 void user::on_lost(const lease_record& lease, instant since) {

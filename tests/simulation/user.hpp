@@ -21,6 +21,8 @@ class user {
   void live();
   /// Finishes what it is at, soon; then takes every name once, and waits for each as long as it takes.
   void retire();
+  /// Somebody has asked the holder of a lease of this client, be it this user or another one, to release it.
+  void requested(const lease_core::lease_record_ptr& lease);
 
   /// Whether it has waited since before it was told to retire.
   [[nodiscard]] bool waits_since_before() const { return before_ && claim_.has_value(); }
@@ -29,11 +31,6 @@ class user {
  private:
   using lease_record_ptr = lease_core::lease_record_ptr;
 
-  /// Whoever calls from a thread of its own finds the core between two turns.
-  template <class Function>
-  void after(duration d, Function f) {
-    host_.hear_at(host_.true_time_of(host_.now() + d), std::move(f));
-  }
   void claim();
   void claim_last();
   [[nodiscard]] lease_core::wish any_wish();

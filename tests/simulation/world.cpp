@@ -32,6 +32,9 @@ class world {
         account_{in_, server_, store.terms(), [&store] { return store.claims(); }},
         sees_{in_, account_},
         elections_{in_, account_},
+        meetings_{in_, account_},
+        hints_{in_},
+        requests_{seed},
         around_{in_, server_, account_, sees_, store, under.with, in_.chance.between(300ms, 8s), 0},
         clients_{around_},
         forger_{around_, instant{time_of_faults}},
@@ -39,6 +42,11 @@ class world {
     bent_with() = under.with;
     around_.has_sets = seed % 4 == 3 && under.only.empty();
     if (has_election(seed, under)) around_.elections = &elections_;
+    if (under.has_rendezvous) hold_meetings();
+    if (has_requests(seed, under)) {
+      around_.requests = &requests_;
+      account_.on_release_request = [this](const owner_id& owner) { requests_.owners.insert(owner); };
+    }
     store.begin(in_, server_, account_);
     account_.force_release_allowed = under.with != mutant::get_then_delete;
     clients_.gather(3 + in_.chance.below(3), rates_);
@@ -59,6 +67,14 @@ class world {
   }
 
  private:
+  void hold_meetings() {
+    around_.meetings = &meetings_;
+    around_.hints = &hints_;
+    account_.on_change = [this](std::size_t name) {
+      meetings_.changed(name);
+      hints_.changed(name);
+    };
+  }
   void pass_time() {
     clients_.start();
     if (forges_) forger_.start();
@@ -69,7 +85,7 @@ class world {
     if (!clients_.get_served(served_within + account_.longer() + around_.store.guard(), last_round)) return;
     if (!clients_.end_election()) return;
     clients_.close();
-    if (in_.run_until(in_.now + flush)) require_nothing_left();
+    if (in_.run_until(in_.now + flush + clients_.left_for())) require_nothing_left();
   }
   void require_nothing_left() {
     clients_.require_still(0);
@@ -85,6 +101,9 @@ class world {
   ledger account_;
   witness sees_;
   election_ledger elections_;
+  rendezvous_ledger meetings_;
+  change_hints hints_;
+  release_requests requests_;
   surroundings around_;
   client_group clients_;
   forger forger_;

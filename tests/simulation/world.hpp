@@ -19,6 +19,8 @@ struct circumstances {
   bool breaks_conditions = false;
   /// There is an election in every world, and not in one of eight.
   bool has_elections = false;
+  /// There are a latch and a barrier.
+  bool has_rendezvous = false;
   std::vector<fault_injector::kind> only;  // empty: as the seed wants it
 };
 
@@ -26,6 +28,18 @@ struct circumstances {
 /// some are found in one world of thousands.
 [[nodiscard]] inline bool has_election(std::uint64_t seed, const circumstances& under) {
   return under.has_elections || (seed % 8 == 1 && under.only.empty() && under.with == mutant::none);
+}
+
+/// Whether holders are asked to release in the world of that seed.
+[[nodiscard]] inline bool has_requests(std::uint64_t seed, const circumstances& under) {
+  switch (under.with) {
+    case mutant::request_moves_end:
+    case mutant::request_unheard:
+    case mutant::request_to_next_holder:
+    case mutant::request_overwrites_data: return true;
+    default: break;
+  }
+  return seed % 8 == 5 && under.only.empty() && under.with == mutant::none;
 }
 
 /// A minute of a few clients, their users, a server and faults; then no faults, and everybody

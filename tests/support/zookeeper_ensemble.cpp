@@ -19,7 +19,9 @@ void zookeeper_ensemble::launch(std::array<zookeeper_server::settings, size> set
     const auto followers = between_.emplace_back().number();
     const auto elections = between_.emplace_back().number();
     lines.push_back("server." + std::to_string(each.number) + '=' + each.host + ':' +
-                    std::to_string(followers) + ':' + std::to_string(elections));
+                    std::to_string(followers) + ':' + std::to_string(elections) +
+                    (each.observes ? ":observer" : ""));
+    if (each.observes) each.lines.emplace_back("peerType=observer");
   }
   for (std::size_t i = 0; i < size; ++i) {
     settings[i].lines.insert(settings[i].lines.end(), lines.begin(), lines.end());

@@ -9,7 +9,7 @@
 
 namespace holdfast::test {
 
-/// Three ZooKeepers that are one: any two of them serve.
+/// Three ZooKeepers that are one: any two of them serve, unless one is an observer.
 class zookeeper_ensemble {
  public:
   static constexpr std::size_t size = 3;

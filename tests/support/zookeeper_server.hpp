@@ -24,6 +24,7 @@ class zookeeper_server {
     std::chrono::milliseconds container_check{1000};
     std::vector<std::string> lines{};    ///< of its configuration, after ours
     std::vector<std::string> options{};  ///< of its Java: "-Dzookeeper.superUser=…"
+    bool observes = false;               ///< in an ensemble: without a vote
     int number = 0;                      ///< in an ensemble; 0: it stands alone
     std::string host{"127.0.0.1"};       ///< the address that it listens on
     std::vector<std::string> before{};   ///< arguments before its command: "ip netns exec …"

@@ -59,14 +59,6 @@ class connection_reader : public testing::Test {
   [[nodiscard]] static bool is_answered_again(line_node& node) {
     return comes_true([&] { return is_answered(node); });
   }
-  [[nodiscard]] static bool comes_true(const auto& condition) {
-    const auto end = std::chrono::steady_clock::now() + 30s;
-    while (!condition()) {
-      if (std::chrono::steady_clock::now() >= end) return false;
-      std::this_thread::yield();
-    }
-    return true;
-  }
   /// A thread that is blocked until its request, which has been sent, fails.
   [[nodiscard]] std::jthread block(line_node& node, line_server& server) {
     server.mute(true);
@@ -162,6 +154,18 @@ TEST_F(connection_reader, a_caller_reads_for_callers_of_other_connections) {
   const auto blocked = block(*mute, servers_[0]);
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(is_answered(*other));
   servers_[0].disconnect();
+}
+
+TEST_F(connection_reader, leaves_a_few_requests_to_the_thread_that_reads_and_sends_many_at_once) {
+  line_node node{loop_, reader_, servers_[0], 30s, 2};
+  ASSERT_TRUE(is_answered_again(node));
+  servers_[0].mute(true);
+  const auto before = servers_[0].requests();
+  std::vector<std::future<line_outcome>> all;
+  for (int i = 0; i < 3; ++i) all.push_back(begin(node));
+  ASSERT_TRUE(comes_true([&] { return reader_.is_reading() && servers_[0].requests() == before + 3; }));
+  for (int i = 0; i < 2; ++i) all.push_back(begin(node));
+  EXPECT_EQ(servers_[0].requests(), before + all.size()) << "the server would have nothing to do";
 }
 
 TEST_F(connection_reader, a_server_that_cannot_be_reached_holds_up_no_other) {

@@ -1,13 +1,20 @@
 // A reader whose only connection breaks, and is connected again while it reads.
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <future>
 #include <gtest/gtest.h>
+#include <memory>
+#include <string>
 #include <thread>
+#include <variant>
+#include <vector>
 
 #include "core/caller.hpp"
 #include "runtime/connection_reader.hpp"
+#include "runtime/event_loop.hpp"
+#include "unit/line_server.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -66,6 +73,34 @@ TEST(connection_reader_reconnecting, goes_on_with_a_connection_that_was_made_ane
   reader.interrupt();
   served.wait();
   reader.remove(connection);
+}
+
+// The background rests while callers read. The connection that they read is closed, and the next one comes
+// later than the call to one of them to read.
+TEST(connection_reader_reconnecting, reads_a_new_connection_where_callers_wait_for_it_already) {
+  runtime::event_loop loop;
+  runtime::connection_reader reader;
+  line_server former_server;
+  line_server server;
+  server.shut();
+  line_node former{loop, reader, former_server};
+  ASSERT_TRUE(std::holds_alternative<std::string>(former.ask("a")));
+  former_server.mute(true);
+  const auto callers = std::to_array({std::make_shared<store::caller>(), std::make_shared<store::caller>()});
+  std::vector<std::future<void>> blocked;
+  for (const auto& each : callers)
+    blocked.push_back(std::async(std::launch::async, [&, each] { former.connection().help(*each); }));
+  line_node node{loop, reader, server};
+  for (const auto& each : callers) node.send("b", [each](const line_outcome&) { each->serve(); });
+  // Nothing shows from outside that the background rests, and that a caller was called in vain. Where that
+  // takes longer than these pauses, the fault is not met, and nothing fails.
+  std::this_thread::sleep_for(20ms);
+  former.connection().close({{errc::unavailable, "removed"}});
+  std::this_thread::sleep_for(20ms);
+  server.open();
+  for (auto& each : blocked) EXPECT_EQ(each.wait_for(30s), std::future_status::ready) << "nobody reads";
+  for (const auto& each : callers) each->serve();
+  reader.interrupt();
 }
 
 }  // namespace

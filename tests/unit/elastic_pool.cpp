@@ -48,8 +48,9 @@ TEST(elastic_pool, starts_tasks_in_the_order_of_posting) {
   EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
 }
 
+// A task may go on when it has said that it begins: the pool, which waits for it, is destroyed before it.
+
 TEST(elastic_pool, goes_on_while_many_tasks_block) {
-  elastic_pool pool;
   std::vector<std::unique_ptr<blocking_task>> blocked;
   std::vector<std::function<void()>> tasks;
   for (int each = 0; each < 20; ++each) {
@@ -58,6 +59,7 @@ TEST(elastic_pool, goes_on_while_many_tasks_block) {
   }
   std::promise<void> last;
   tasks.emplace_back([&] { last.set_value(); });
+  elastic_pool pool;
   pool.post(std::move(tasks));
   EXPECT_EQ(last.get_future().wait_for(hang), std::future_status::ready);
   for (const auto& each : blocked) {
@@ -67,11 +69,11 @@ TEST(elastic_pool, goes_on_while_many_tasks_block) {
 }
 
 TEST(elastic_pool, goes_on_with_what_is_posted_behind_a_task_that_blocks) {
-  elastic_pool pool;
   blocking_task first;
-  pool.post({first.task()});
-  ASSERT_TRUE(first.begins());
   std::promise<void> second;
+  elastic_pool pool;
+  pool.post({first.task()});
+  EXPECT_TRUE(first.begins());
   pool.post({[&] { second.set_value(); }});
   EXPECT_EQ(second.get_future().wait_for(hang), std::future_status::ready);
   first.end();
@@ -94,10 +96,10 @@ TEST(elastic_pool, runs_everything_before_it_ends) {
 }
 
 TEST(elastic_pool, runs_tasks_without_a_thread_that_watches) {
-  elastic_pool pool;
-  const test::no_threads none;
   std::atomic<int> done = 0;
   std::promise<void> all;
+  elastic_pool pool;
+  const test::no_threads none;
   pool.post({[&] { ++done; }, [&] { ++done; }, [&] { all.set_value(); }});
   ASSERT_EQ(all.get_future().wait_for(hang), std::future_status::ready);
   EXPECT_EQ(done, 2);

@@ -1,5 +1,6 @@
 #include "unit/failing_allocations.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 #include <new>
@@ -14,17 +15,18 @@ struct failure_plan {
   bool has_failed = false;
 };
 thread_local failure_plan plan;
+thread_local failure_plan aligned_plan;
 
-bool fails(std::size_t size) {
-  if (plan.left == never || (plan.size != 0 && plan.size != size)) return false;
-  if (plan.left-- != 0) return false;
-  plan.left = never;
-  plan.has_failed = true;
+bool fails(failure_plan& of, std::size_t size) {
+  if (of.left == never || (of.size != 0 && of.size != size)) return false;
+  if (of.left-- != 0) return false;
+  of.left = never;
+  of.has_failed = true;
   return true;
 }
 
 void* allocate(std::size_t size) noexcept {
-  return fails(size) ? nullptr : std::malloc(size == 0 ? 1 : size);
+  return fails(plan, size) ? nullptr : std::malloc(size == 0 ? 1 : size);
 }
 
 }  // namespace
@@ -34,6 +36,12 @@ namespace holdfast::test {
 failing_allocation::failing_allocation(std::size_t which, std::size_t size) { plan = {which, size, false}; }
 failing_allocation::~failing_allocation() { plan = {}; }
 bool failing_allocation::has_failed() { return plan.has_failed; }
+std::size_t failing_allocation::left() { return plan.left; }
+
+failing_aligned_allocation::failing_aligned_allocation(std::size_t which) {
+  aligned_plan = {which, 0, false};
+}
+failing_aligned_allocation::~failing_aligned_allocation() { aligned_plan = {}; }
 
 }  // namespace holdfast::test
 
@@ -52,3 +60,9 @@ void operator delete(void* block, std::size_t /*size*/) noexcept { std::free(blo
 void operator delete[](void* block, std::size_t /*size*/) noexcept { std::free(block); }
 void operator delete(void* block, const std::nothrow_t& /*tag*/) noexcept { std::free(block); }
 void operator delete[](void* block, const std::nothrow_t& /*tag*/) noexcept { std::free(block); }
+
+extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
+  void* block = nullptr;
+  if (fails(aligned_plan, size)) return nullptr;
+  return ::posix_memalign(&block, std::max(alignment, sizeof block), size) == 0 ? block : nullptr;
+}

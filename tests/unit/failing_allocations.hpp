@@ -16,6 +16,26 @@ class failing_allocation {
 
   /// Whether it has come to that allocation.
   [[nodiscard]] static bool has_failed();
+  /// How many allocations come before it.
+  [[nodiscard]] static std::size_t left();
+};
+
+/// How many allocations `action` makes in this thread.
+template <class Action>
+std::size_t allocations_in(Action action) {
+  constexpr std::size_t enough = 1'000'000;
+  const failing_allocation counting{enough};
+  action();
+  return enough - failing_allocation::left();
+}
+
+/// The same of std::aligned_alloc, from which Asio has the memory for what is posted to it.
+class failing_aligned_allocation {
+ public:
+  explicit failing_aligned_allocation(std::size_t which);
+  ~failing_aligned_allocation();
+  failing_aligned_allocation(const failing_aligned_allocation&) = delete;
+  failing_aligned_allocation& operator=(const failing_aligned_allocation&) = delete;
 };
 
 }  // namespace holdfast::test

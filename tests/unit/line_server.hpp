@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <fcntl.h>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <string_view>
 #include <sys/socket.h>
 #include <system_error>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 #include <variant>
@@ -23,6 +25,16 @@
 #include "runtime/multiplexed_connection.hpp"
 
 namespace holdfast::test {
+
+/// Waits until it does, half a minute at most. What is awaited happens on other threads, which tell nobody.
+[[nodiscard]] bool comes_true(const auto& condition) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{30};
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
 
 /// A server without a thread, which answers each line with the same line. Any thread may use it.
 class line_server {
@@ -143,10 +155,11 @@ class line_node final : public runtime::multiplexed_connection<line_wire>::proto
   using handler = std::function<void(line_outcome)>;
 
   line_node(runtime::event_loop& loop, runtime::connection_reader& reader, line_server& server,
-            std::chrono::milliseconds answer_limit = std::chrono::seconds{30})
+            std::chrono::milliseconds answer_limit = std::chrono::seconds{30},
+            std::size_t batch_above = std::numeric_limits<std::size_t>::max())
       : loop_{loop},
         server_{server},
-        connection_{loop, reader, *this, {"server", answer_limit, answer_limit}} {
+        connection_{loop, reader, *this, {"server", answer_limit, answer_limit, batch_above}} {
     connection_.start();
   }
   ~line_node() { connection_.stop(); }
@@ -185,6 +198,10 @@ class line_node final : public runtime::multiplexed_connection<line_wire>::proto
   [[nodiscard]] int notified() const { return notified_; }
   /// Calls it at the end of each reading.
   void on_read(std::function<void()> action) { on_read_ = std::move(action); }
+  /// Calls it with each reading, before the replies are matched with the requests.
+  void on_lines(std::function<void()> action) { on_lines_ = std::move(action); }
+  /// Calls it where an error names the server, as at the beginning of a disconnection.
+  void on_place(std::function<void()> action) { on_place_ = std::move(action); }
   /// Whether what is called before requests fail throws.
   void fail_on_disconnect() { fails_on_disconnect_ = true; }
 
@@ -201,10 +218,16 @@ class line_node final : public runtime::multiplexed_connection<line_wire>::proto
     r->text = "ping";
     return r;
   }
+  [[nodiscard]] std::string place() const override {
+    if (on_place_) on_place_();
+    return {};
+  }
   void read(short /*ready*/) override {
     {
       auto line = connection_.lock();
-      for (std::string& text : line->lines()) {
+      std::vector<std::string> lines = line->lines();
+      if (on_lines_) on_lines_();
+      for (std::string& text : lines) {
         connection_.on_success();
         line.heard();
         if (text == "!") {
@@ -228,6 +251,8 @@ class line_node final : public runtime::multiplexed_connection<line_wire>::proto
   std::atomic<int> notified_ = 0;
   std::atomic<bool> fails_on_disconnect_ = false;
   std::function<void()> on_read_;
+  std::function<void()> on_lines_;
+  std::function<void()> on_place_;
   runtime::multiplexed_connection<line_wire> connection_;
 };
 

@@ -187,13 +187,13 @@ TEST(multiplexed_connection, pings_where_its_wire_needs_that_and_sends_nothing_b
   runtime::event_loop event_loop;
   echo line{event_loop, open.get_future().share(), nullptr, ping_every};
   for (const char* text : {"a", "b"}) {
-    std::promise<void> answered;
+    const auto answered = std::make_shared<std::promise<void>>();
     {
       const runtime::core_lock now{event_loop};
-      line.send(text, [&](const outcome&) { answered.set_value(); });
+      line.send(text, [answered](const outcome&) { answered->set_value(); });
     }
     line.kick();
-    ASSERT_EQ(answered.get_future().wait_for(30s), std::future_status::ready);
+    ASSERT_EQ(answered->get_future().wait_for(30s), std::future_status::ready);
     for (const auto end = std::chrono::steady_clock::now() + 2 * ping_every;
          std::chrono::steady_clock::now() < end;) {
     }

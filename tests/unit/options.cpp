@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <holdfast/boot_clock.hpp>
 #include <holdfast/error.hpp>
 #include <holdfast/options.hpp>
 
@@ -69,6 +70,20 @@ TEST(options, accept_the_ends_of_their_ranges_and_nothing_beyond) {
   expect_refusal("retry_policy::longest", [] { retry_policy{}.first(50ms).longest(49ms); });
   expect_refusal("retry_policy::limit", [] { retry_policy{}.limit(-1us); });
   expect_refusal("client_options::flush_limit", [] { client_options{}.flush_limit(-1us); });
+}
+
+TEST(options, take_the_longest_duration_for_ever_without_an_overflow) {
+  const auto first = retry_policy{}.first(duration::max());
+  const std::vector<duration> all{first.first(),
+                                  first.longest(),
+                                  retry_policy{}.longest(duration::max()).longest(),
+                                  retry_policy{}.limit(duration::max()).limit(),
+                                  lock_options{}.wait_limit(duration::max()).wait_limit().value(),
+                                  client_options{}.flush_limit(duration::max()).flush_limit()};
+  for (const duration each : all) {
+    EXPECT_GE(each, 24h * 365 * 99);
+    EXPECT_GT(boot_clock::now() + each + each, boot_clock::now()) << each.count();
+  }
 }
 
 TEST(options, keep_the_drift_margin_below_half_the_ttl_in_either_order) {

@@ -127,6 +127,18 @@ TEST_F(redis_request_fsm, sends_no_renewal_again_after_its_time) {
   EXPECT_FALSE(request_error_in(outcome).maybe_executed);
 }
 
+// It may have been demoted, and promoted again, while this client stood still.
+TEST_F(redis_request_fsm, sends_nothing_again_to_a_server_that_has_to_be_asked_whether_it_grants) {
+  request_fsm talk{request_for(tickets::task::acquire), in, client};
+  static_cast<void>(said(talk));
+  EXPECT_FALSE(talk.give_up(store::time_point{}, true)) << "it waits for its reply";
+  ASSERT_FALSE(talk.hear(one(error_of("NOSCRIPT No matching script. Please use EVAL."))));
+  EXPECT_FALSE(talk.give_up(store::time_point{}, false));
+  const auto outcome = talk.give_up(store::time_point{}, true);
+  EXPECT_TRUE(request_error_in(outcome).retryable);
+  EXPECT_FALSE(request_error_in(outcome).maybe_executed);
+}
+
 TEST_F(redis_request_fsm, has_the_server_remember_no_shorter_than_two_ttls) {
   in.keep = 1s;
   request_fsm talk{request_for(tickets::task::acquire), in, client};

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <initializer_list>
 #include <memory>
+#include <new>
 #include <optional>
 #include <random>
 #include <stdexcept>
@@ -14,6 +15,8 @@
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "unit/failing_allocations.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -105,6 +108,36 @@ TEST_F(request_pipeline, a_broken_connection_fails_what_has_no_reply_and_keeps_t
   pipeline_.run_handlers();
   EXPECT_EQ(heard_, (handler_journal{"1 replied 1", "2 failed"}));
   EXPECT_EQ(pipeline_.queued(), 1U);
+}
+
+TEST_F(request_pipeline, a_request_for_which_there_is_no_room_stays_with_its_owner) {
+  std::size_t refused = 0;
+  for (std::size_t i = 0; i < 1000; ++i) {
+    auto r = numbered(1, heard_);
+    const failing_allocation plan{0};
+    try {
+      pipeline_.push(std::move(r));
+    } catch (const std::bad_alloc&) {
+      ++refused;
+      ASSERT_NE(r, nullptr);  // NOLINT(bugprone-use-after-move): not where it throws
+    }
+  }
+  EXPECT_NE(refused, 0U);
+  EXPECT_EQ(pipeline_.queued(), 1000 - refused);
+}
+
+TEST_F(request_pipeline, finishes_all_or_none_where_there_is_no_memory) {
+  push_in_flight({1, 2, 3});
+  for (std::size_t which = 0; pipeline_.in_flight() != 0; ++which) {
+    ASSERT_LT(which, 10U);
+    const failing_allocation plan{which};
+    try {
+      pipeline_.finish_all();
+    } catch (const std::bad_alloc&) {
+      ASSERT_EQ(pipeline_.in_flight(), 3U);
+    }
+  }
+  EXPECT_EQ(pipeline_.completed().size(), 3U);
 }
 
 TEST_F(request_pipeline, failing_the_queue_leaves_what_is_in_flight) {

@@ -26,7 +26,7 @@ file_facts in_order() {
   facts.nearest_folder = facts.wanted_folder = "/var/lib/app";
   facts.mount_point = "/var";
   facts.above = {file_facts::entry{"/var/lib", 0, 0, S_IFDIR | 0755, 2}};
-  facts.file = file_facts::entry{facts.path, 0, 0, S_IFREG | 0600, 1};
+  facts.file = file_facts::entry{facts.path, 0, 0, S_IFREG | 0600, 1, 32768};
   facts.folder = file_facts::entry{facts.nearest_folder, 0, 0, S_IFDIR | 0700, 2};
   facts.free_bytes = 1ULL << 30U;
   return facts;

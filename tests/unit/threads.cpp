@@ -1,12 +1,19 @@
 // A client for which the system has no thread.
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <future>
 #include <gtest/gtest.h>
+#include <memory>
+#include <new>
 
 #include "holdfast/client.hpp"
+#include "holdfast/error.hpp"
 #include "holdfast/mutex.hpp"
+#include "runtime/event_loop.hpp"
 #include "runtime/signals.hpp"
+#include "stores/memory/link/link.hpp"
 #include "unit/no_threads.hpp"
 
 namespace holdfast {
@@ -34,15 +41,28 @@ TEST(threads, that_cannot_be_made_are_reported_when_a_client_is_made) {
   }
 }
 
+// As a link, the bytes that are written over it are one that is watched, by no loop.
+TEST(threads, that_cannot_be_made_leave_no_link_in_a_table_of_the_process) {
+  client others{"memory:threads"};
+  runtime::event_loop loop;
+  alignas(memory::link) std::array<std::byte, sizeof(memory::link)> place{};
+  {
+    const test::no_threads none;
+    EXPECT_THROW(static_cast<void>(new (place.data()) memory::link{loop, "threads"}), error);
+  }
+  place.fill(std::byte{1});
+  EXPECT_TRUE(mutex(others, "stock").try_lock());  // which every link of the table hears of
+}
+
 TEST(threads, are_there_for_the_first_callback_of_a_client) {
   client locks{"memory:"};
   mutex lock{locks, "stock", lock_options{}.ttl(100ms).renewal(false)};
   const test::no_threads none;
   auto held = lock.acquire();
   const auto token = held.lost();
-  std::promise<bool> lost;
-  held.on_lost([&](std::error_code) { lost.set_value(token.stop_requested()); });
-  auto result = lost.get_future();
+  const auto lost = std::make_shared<std::promise<bool>>();
+  held.on_lost([lost, token](std::error_code) { lost->set_value(token.stop_requested()); });
+  auto result = lost->get_future();
   ASSERT_EQ(result.wait_for(30s), std::future_status::ready);
   EXPECT_TRUE(result.get());
 }

@@ -49,7 +49,7 @@ TEST(zookeeper_ensemble_facts, count_votes_without_observers) {
   facts.seen->members += "\nserver.4=d:2888:3888:observer";
   for (const finding& each : findings_of(facts)) {
     if (each.condition == "size") {
-      EXPECT_EQ(each.observed, "3 servers have a vote and 1 observers");
+      EXPECT_EQ(each.observed, "3 servers have a vote and 1 observer");
     }
   }
   facts.seen->members = "server.1=a:2888:3888:participant\nserver.2=b:2888:3888:participant";
@@ -128,6 +128,20 @@ TEST(zookeeper_ensemble_facts, compare_the_user_of_the_url_with_the_acl) {
   EXPECT_EQ(only(facts).result, grade::broken);
   facts.seen->acl->push_back({31, "ip", "10.0.0.0/8"});
   EXPECT_EQ(only(facts).result, grade::unknown);
+}
+
+TEST(zookeeper_ensemble_facts, know_of_what_was_not_listed) {
+  ensemble_facts facts = in_order();
+  facts.seen->lists = 1000;
+  facts.seen->has_more = true;
+  for (const finding& each : findings_of(facts)) EXPECT_EQ(each.result, grade::kept) << each.observed;
+  facts.seen->unseen = "the nodes below /app/theirs cannot be listed: not authenticated";
+  EXPECT_EQ(only(facts).result, grade::unknown);
+  facts.seen->largest_list_bytes = 0xfffff / 2 + 1;
+  EXPECT_EQ(only(facts).result, grade::warning) << "what was seen is too long, whatever was not";
+  facts.seen->unseen.clear();
+  facts.buffer_bytes = 0x1fffff;
+  for (const finding& each : findings_of(facts)) EXPECT_EQ(each.result, grade::kept) << each.observed;
 }
 
 TEST(zookeeper_ensemble_facts, survive_answers_that_are_no_lines_of_fields) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "stores/zookeeper/protocol/layout.hpp"
+#include "stores/zookeeper/protocol/operation.hpp"
 
 namespace holdfast::zookeeper {
 namespace {
@@ -112,6 +113,32 @@ RC_GTEST_PROP(zookeeper_layout, all_numbers_have_an_order,
               (std::int32_t one, std::int32_t two, std::int32_t three)) {
   RC_ASSERT(is_before(one, two) + is_before(two, one) == (one == two ? 0 : 1));
   RC_ASSERT(!is_before(one, two) || !is_before(two, three) || is_before(one, three));
+}
+
+TEST(zookeeper_layout, knows_a_child_by_its_path) {
+  const std::string node = numbered(node_name(layout::curator, role::mutex, guid), 7);
+  ASSERT_TRUE(contender_at(layout::curator, "/stock", "/stock/" + node));
+  EXPECT_EQ(contender_at(layout::curator, "/stock", "/stock/" + node)->node, node);
+  for (const std::string& path :
+       {std::string{}, std::string{"/"}, std::string{"/stock"}, std::string{"/stock/"}, "/stocks/" + node,
+        "/stock" + node, "/a/stock/" + node, "/stock/" + node + 'x'}) {
+    EXPECT_FALSE(contender_at(layout::curator, "/stock", path)) << path;
+  }
+}
+
+TEST(zookeeper_layout, of_a_reply_is_that_of_the_request) {
+  operation creation{.kind = operation_kind::create, .path = "/stock", .make = operation::made::container};
+  EXPECT_TRUE(may_create(creation, "/stock"));
+  for (const char* path : {"", "/", "/stoc", "/stock0000000001", "/other"}) {
+    EXPECT_FALSE(may_create(creation, path)) << path;
+  }
+  creation.make = operation::made::sequential;
+  EXPECT_TRUE(may_create(creation, "/stock0000000001"));
+  EXPECT_TRUE(may_create(creation, "/stock-2147483648"));
+  for (const char* path :
+       {"", "/x", "/stock", "/stock1", "/stock000000000x", "/stock99999999999", "/other0000000001"}) {
+    EXPECT_FALSE(may_create(creation, path)) << path;
+  }
 }
 
 }  // namespace

@@ -126,6 +126,89 @@ TEST_F(mariadb_rights, of_those_who_may_not_lock_end_no_lease_and_forge_no_grant
   EXPECT_TRUE(token_in(bob->hear()));
 }
 
+/// A user who may call the procedures, by hand: with numbers that no client sends.
+class mariadb_numbers : public mariadb_rights {
+ protected:
+  /// What the server refuses of its own accord is the number of that refusal.
+  std::string acquire(const std::string& weight, const std::string& capacity, const std::string& ttl) {
+    return called("CALL holdfast_locks_acquire('stock', " + owner_ + ", REPEAT(x'02', 16), " + weight + ", " +
+                  capacity + ", " + ttl + ", '{}', 1)");
+  }
+  std::string downgrade(const std::string& weight) {
+    const std::string token = called("CALL holdfast_locks_find('stock', " + owner_ + ')');
+    return called("CALL holdfast_locks_downgrade('stock', " + owner_ + ", " + token + ", " + weight + ')');
+  }
+  std::string called(const std::string& statement) {
+    try {
+      return bob_->value(statement);
+    } catch (const mariadb_error& e) {
+      return "refused: " + std::to_string(e.number());
+    }
+  }
+
+  static constexpr const char* whole_ = "1073741824";
+  static constexpr const char* ttl_ = "600000000";
+  static constexpr const char* signalled_ = "refused: 1644";
+  const std::string owner_ = "REPEAT(x'01', 16)";
+  std::unique_ptr<mariadb_console> bob_ = server_.console({"bob", "", "holdfast"});
+};
+
+TEST_F(mariadb_numbers, of_a_claim_that_no_client_makes_are_refused) {
+  client alice{url_of("alice")};
+  auto held = mutex{alice, "stock"}.acquire();
+  for (const char* weight : {"-1073741824", "0", "1073741825", "NULL"}) {
+    EXPECT_EQ(acquire(weight, whole_, ttl_), signalled_) << weight;
+  }
+  for (const char* ttl : {"0", "-1", "NULL"}) EXPECT_EQ(acquire(whole_, whole_, ttl), signalled_) << ttl;
+  EXPECT_EQ(acquire("1", "NULL", ttl_), signalled_);
+  EXPECT_TRUE(alice.inspect("stock")->waiters.empty());
+  EXPECT_FALSE(held.release());
+  EXPECT_EQ(acquire("-1073741824", whole_, ttl_), signalled_) << "others would fit beside it";
+  EXPECT_TRUE(mutex(alice, "stock").try_lock());
+}
+
+TEST_F(mariadb_numbers, of_a_hold_stay_within_its_weight) {
+  EXPECT_EQ(acquire(whole_, whole_, ttl_), "0");
+  for (const char* weight : {"-1", "0", "1073741825", "NULL"}) EXPECT_EQ(downgrade(weight), "0") << weight;
+  client alice{url_of("alice")};
+  EXPECT_FALSE(mutex(alice, "stock").try_lock());
+  EXPECT_EQ(downgrade("1"), "1");
+  EXPECT_EQ(downgrade("1"), "1") << "as a request that is carried out twice";
+  EXPECT_EQ(downgrade("2"), "0");
+}
+
+TEST_F(mariadb_numbers, of_the_largest_capacity_keep_nobody_from_an_answer) {
+  const std::string most = "9223372036854775807";
+  EXPECT_EQ(acquire(most, most, ttl_), "0");
+  client alice{url_of("alice")};
+  EXPECT_EQ(failure_of([&] { (void)mutex(alice, "stock").try_lock(); }).code, errc::wrong_type);
+  for (const std::string& weight : {std::string{"1"}, std::string{"1"}, most}) {
+    EXPECT_EQ(acquire(weight, most, ttl_), "0") << "a place in the queue";
+  }
+  EXPECT_EQ(alice.force_release("stock"), 1U);
+  const auto holders = alice.inspect("stock")->holders;
+  ASSERT_EQ(holders.size(), 2U);
+  EXPECT_TRUE(alice.force_release("stock", holders[0].token));
+  EXPECT_EQ(alice.force_release("stock"), 1U);
+}
+
+TEST_F(mariadb_numbers, of_a_sweep_forget_no_token_that_the_clock_has_not_reached) {
+  client alice{url_of("alice")};
+  EXPECT_FALSE(mutex(alice, "stock").acquire().release());
+  server_.ask(
+      "UPDATE holdfast_locks SET token = token + 3600000000 WHERE name = 'stock'");  // a clock set back
+  const auto count = [&] {
+    return server_.number("SELECT count(*) FROM holdfast_locks WHERE name = 'stock'");
+  };
+  ASSERT_EQ(count(), 1);
+  for (const char* numbers : {"-9000000000, 0, 256", "0, -1, 256", "0, 0, 0", "0, 0, -1", "0, 0, 1000000",
+                              "NULL, 0, 256", "0, NULL, 256", "0, 0, NULL"}) {
+    EXPECT_EQ(called(std::string{"CALL holdfast_locks_sweep("} + numbers + ')'), signalled_) << numbers;
+  }
+  EXPECT_THAT(called("CALL holdfast_locks_sweep(0, 0, 256)"), testing::AnyOf("0", "1"));
+  EXPECT_EQ(count(), 1);
+}
+
 // One row that an operator or a stray transaction keeps locked.
 TEST_F(mariadb_rights, to_one_row_that_somebody_keeps_locked_cost_no_other_lease) {
   client locks{server_.url(), client_options{}.locks(lock_options{}.ttl(6s))};

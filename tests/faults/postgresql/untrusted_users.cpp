@@ -171,35 +171,6 @@ TEST_F(postgresql_trapped_tables, are_not_written_where_they_come_in_between) {
   expect_nothing_run();
 }
 
-TEST_F(postgresql_untrusted_users, hold_nothing_beside_others_by_numbers_of_their_own) {
-  ASSERT_TRUE(apply_schema(url("postgres", "?table=public.own&grant_lock=worker")));
-  client locks{url("postgres", "?table=public.own")};
-  auto held = mutex{locks, "stock"}.acquire();
-  const auto worker = server_.console("worker");
-  const auto acquire = [&](const std::string& weight, const std::string& capacity, const std::string& ttl) {
-    return worker->ask(
-        "SELECT outcome FROM public.own_acquire('stock', decode(repeat('01', 16), 'hex'), "
-        "decode(repeat('02', 16), 'hex'), " +
-        weight + ", " + capacity + ", " + ttl + ", '', true)");
-  };
-  const std::string whole = "1073741824";
-  for (const std::string weight : {"-1073741824", "0", "1073741825", "NULL"}) {
-    EXPECT_THAT(acquire(weight, whole, "30000000"), testing::StartsWith("-22023")) << weight;
-  }
-  EXPECT_THAT(acquire(whole, whole, "0"), testing::StartsWith("-22023"));
-  EXPECT_FALSE(mutex(locks, "stock").try_lock());
-  EXPECT_EQ(acquire(whole, whole, "30000000"), "0") << "a place in the queue is theirs";
-  EXPECT_FALSE(held.release());
-  for (const std::string weight : {"-1", "0", "1073741825"}) {
-    EXPECT_EQ(worker->ask("SELECT d.done FROM public.own_find('stock', decode(repeat('01', 16), 'hex')) f, "
-                          "public.own_downgrade('stock', decode(repeat('01', 16), 'hex'), f.place, " +
-                          weight + ") d"),
-              "0")
-        << weight;
-  }
-  EXPECT_FALSE(mutex(locks, "stock").try_lock());
-}
-
 TEST_F(postgresql_untrusted_users, keep_nobody_out_by_routines_of_other_parameters) {
   use(url("holdfast"));
   mallory(spy("public.holdfast_locks_acquire", "a text", "bigint", "1"));

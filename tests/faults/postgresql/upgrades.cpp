@@ -140,7 +140,7 @@ TEST_F(postgresql_upgrades, of_revision_3_are_made_in_place_while_its_calls_are_
   ASSERT_EQ(server_.ask(former), "");
   EXPECT_EQ(try_to_lock(guest()).code, errc::permission_denied);
   EXPECT_EQ(try_to_lock(server_.url()).text, "it did not fail");
-  EXPECT_THAT(revision(), testing::StartsWith("4 "));
+  EXPECT_THAT(revision(), testing::StartsWith("5 "));
   EXPECT_EQ(server_.console("holdfast")->ask("SELECT holdfast_locks_changed()"), "")
       << "as the former routines call it";
   client others{guest()};
@@ -150,6 +150,22 @@ TEST_F(postgresql_upgrades, of_revision_3_are_made_in_place_while_its_calls_are_
   EXPECT_EQ(
       server_.ask("SELECT has_function_privilege('guest', 'holdfast_locks_watch_name(text)', 'EXECUTE')"),
       "t");
+}
+
+// Checks of numbers came with revision 5.
+TEST_F(postgresql_upgrades, of_revision_4_are_made_in_place_and_refuse_numbers_that_no_client_sends) {
+  const std::string former =
+      "CREATE OR REPLACE FUNCTION holdfast_locks_sweep(keep_idle bigint, every bigint, at_most bigint, OUT "
+      "more bigint) LANGUAGE sql AS 'SELECT 0::bigint';"
+      "CREATE OR REPLACE FUNCTION holdfast_locks_revision() RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT "
+      "''4 former''::text'";
+  ASSERT_EQ(server_.ask(former), "");
+  EXPECT_EQ(try_to_lock(guest()).code, errc::permission_denied);
+  EXPECT_EQ(try_to_lock(server_.url()).text, "it did not fail");
+  EXPECT_THAT(revision(), testing::StartsWith("5 "));
+  EXPECT_THAT(server_.console("guest")->ask("SELECT holdfast_locks_sweep(-1, 0, 256)"),
+              testing::StartsWith("-22023"));
+  EXPECT_EQ(try_to_lock(guest()).text, "it did not fail");
 }
 
 // Calls of the former version, on a store that has been brought up to date.

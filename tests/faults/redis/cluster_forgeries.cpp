@@ -5,6 +5,8 @@
 #include <future>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 #include "faults/hostile_bytes.hpp"
 #include "faults/redis/cluster.hpp"
@@ -198,6 +200,57 @@ TEST_F(redis_cluster_forgeries, that_say_nothing_end_in_an_error) {
   });
   EXPECT_TRUE(refused.code == errc::unavailable || refused.code == errc::unknown_outcome) << refused.text;
   EXPECT_LT(boot_clock::now(), begin + soon);
+}
+
+// A server refuses a renewal when its hold is over. Carried out elsewhere, it would keep the name for nobody.
+TEST_F(redis_cluster_forgeries, lead_no_renewal_elsewhere_after_the_deadline_of_its_hold) {
+  using words = std::vector<std::string>;
+  constexpr std::size_t of_renewals = 10;  // words: with three arguments
+  constexpr std::size_t of_releases = 9;
+  const std::string token = "00000000000000000007";
+  const int slot = slot_of("stock");
+  const std::string elsewhere =
+      "-MOVED " + std::to_string(slot) + " 127.0.0.1:" + std::to_string(nodes_.port(0)) + "\r\n";
+  // The liar keeps all other slots: a server that has none is left, and what it owes is asked elsewhere.
+  const std::string host = bulk("127.0.0.1");
+  const std::string map = "*3\r\n" + range(0, slot - 1, host, liar_.port()) +
+                          range(slot, slot, host, nodes_.port(0)) +
+                          range(slot + 1, 16383, host, liar_.port());
+  std::string owner;
+  std::atomic<bool> is_granted = false;
+  std::atomic<bool> is_released = false;
+  liar_.answer_with([&](const words& command) -> std::string {
+    if (command.at(0) == "CLUSTER") return is_granted ? map : whole_map(liar_.port());
+    if (command.size() == of_renewals) {
+      std::this_thread::sleep_for(2 * ttl);  // the release is on its way here before a map says otherwise
+      return elsewhere;
+    }
+    if (command.size() == of_releases) {
+      is_released = true;
+      return ":1\r\n";
+    }
+    if (is_granted) return elsewhere;
+    owner = command.at(7);
+    is_granted = true;
+    return "*5\r\n:1\r\n" + bulk(token) + ":0\r\n:-1\r\n:0\r\n";
+  });
+  // The real server knows the scripts, so that it would carry out what is led to it.
+  client others{nodes_.url()};
+  lease other = mutex{others, "page", lasting()}.acquire();
+  expect_known(other);
+  expect_released(other);
+  client locks{url("?answer_timeout=20s"), client_options{}.flush_limit(0ms)};
+  const lease held = mutex{locks, "stock", renewed()}.acquire();
+  ASSERT_TRUE(held.held());
+  constexpr std::int64_t long_ttl = 600'000;
+  const std::string hold =
+      token + ' ' + owner + " 1 " + owner + " 1073741824 1073741824 " + std::to_string(long_ttl) + " {}";
+  ASSERT_EQ(nodes_.node(0).ask({"SET", "holdfast:stock", hold, "PX", std::to_string(long_ttl)}), "OK");
+  await([&] { return is_released.load(); }, "what is left of a hold is not ended");
+  EXPECT_FALSE(held.held());
+  EXPECT_FALSE((mutex{locks, "stock", patient()}.try_lock()))
+      << "the real server answers, after all of before";
+  EXPECT_GT(std::stoll(nodes_.node(0).ask({"PTTL", "holdfast:stock"})), long_ttl / 2);
 }
 
 class redis_cluster_access : public on_cluster {

@@ -1,5 +1,6 @@
 // What an observer hears of a connection that breaks, and of leases whose renewals do not get through.
 
+#include "faults/connection_events.hpp"
 #include "faults/faults.hpp"
 #include "support/event_log.hpp"
 #include "support/fault_proxy.hpp"
@@ -34,19 +35,7 @@ class redis_events : public testing::Test {
 
 TEST_F(redis_events, tell_of_a_connection_that_breaks_and_is_made_again) {
   auto held = mutex{locks_, "stock"}.acquire();
-  const auto connected = log_.await(event_kind::connected);
-  ASSERT_TRUE(connected);
-  EXPECT_THAT(connected->text, HasSubstr(place()));
-  EXPECT_FALSE(connected->code);
-  EXPECT_TRUE(connected->name.empty());
-
-  line_.cut_all(ending::reset);
-  const auto disconnected = log_.await(event_kind::disconnected);
-  ASSERT_TRUE(disconnected);
-  EXPECT_THAT(disconnected->text, HasSubstr(place()));
-  EXPECT_EQ(disconnected->code, errc::unavailable);
-  EXPECT_TRUE(
-      log_.await([&](const event& e) { return e.kind == event_kind::connected && e.at > disconnected->at; }));
+  expect_break_and_return(log_, line_);
   EXPECT_EQ(locks_.statistics().disconnects, 1U);
   EXPECT_EQ(locks_.statistics().connects, 2U);
   EXPECT_EQ(held.renew(), renewal::renewed);

@@ -63,6 +63,9 @@ TEST_F(redis_quorum_lost_memory, of_a_majority_that_is_restored_from_old_copies_
   const auto data_of = [&](std::size_t each) { return servers_.server(each).file("appendonlydir"); };
   const auto copy_of = [&](std::size_t each) { return folder_.file("copy" + std::to_string(each)); };
   EXPECT_FALSE(hold().release());
+  // A release returns when a majority has carried it out. A copy from before it would keep the second
+  // waiting.
+  await([&] { return servers_.holds_of("stock") == 0; }, "a server still has the hold");
   for (const std::size_t each : majority) {
     servers_.server(each).kill();
     files::copy(data_of(each), copy_of(each));

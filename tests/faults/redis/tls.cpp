@@ -74,6 +74,15 @@ TEST_F(redis_tls, looks_away_when_it_is_told_to) {
   EXPECT_FALSE(try_to_lock(at("localhost", "tls_verify=0&" + our_pair())).code);
 }
 
+// The server refuses within the handshake of TLS 1.2.
+TEST_F(redis_tls, names_the_reason_where_it_was_told_to_look_away) {
+  const redis_server old{{.lines = {"tls-protocols TLSv1.2"}, .tls = true}};
+  const auto refused =
+      try_to_lock("rediss://localhost:" + std::to_string(old.tls_port()) + "?failover_guard=0&tls_verify=0");
+  EXPECT_EQ(refused.code, errc::unavailable) << refused.text;
+  EXPECT_THAT(refused.text, Not(HasSubstr("not trusted")));
+}
+
 /// Stdin, as a program gets it from a pipe.
 class piped_stdin {
  public:

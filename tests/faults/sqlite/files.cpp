@@ -152,6 +152,97 @@ TEST_F(files, that_are_deleted_part_no_two_clients_who_ask_afterwards) {
   EXPECT_FALSE(second) << "two hold the name, in two files; " << failed.text;
 }
 
+// Whoever may write the file may put a trigger there, which would run in every client.
+TEST_F(files, with_triggers_are_used_without_them) {
+  const std::vector<std::string> bodies{"SELECT RAISE(IGNORE)", "SELECT RAISE(FAIL, 'no')",
+                                        "SELECT count(*) FROM (WITH RECURSIVE endless(x) AS (SELECT 1 UNION "
+                                        "ALL SELECT x + 1 FROM endless) SELECT x "
+                                        "FROM endless)"};
+  for (const std::string& body : bodies) {
+    for (const auto* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(file_ + suffix);
+    make_store();
+    {
+      other_connection attacker{file_};
+      for (const std::string table : {"holdfast_locks", "holdfast_locks_claims"}) {
+        for (const std::string event : {"INSERT", "UPDATE", "DELETE"}) {
+          attacker.run("CREATE TRIGGER " + event + '_' + table + " BEFORE " + event + " ON " + table +
+                       " BEGIN " + body + "; END");
+        }
+      }
+    }
+    client locks = open();
+    auto held = mutex{locks, "stock"}.acquire();
+    EXPECT_EQ(held.renew(), renewal::renewed) << body;
+    EXPECT_FALSE(mutex(locks, "stock").try_lock()) << body;
+    EXPECT_FALSE(held.release()) << body;
+  }
+}
+
+TEST_F(files, with_a_view_in_place_of_a_table_are_reported) {
+  make_store();
+  other_connection{file_}.run(
+      "DROP TABLE holdfast_locks_claims; CREATE VIEW holdfast_locks_claims AS WITH RECURSIVE endless(name, "
+      "token, "
+      "owner, client, weight, ttl, expires, since, metadata) AS (SELECT 'stock', 1, x'00', x'00', 1, 1, 1, "
+      "1, '{}' "
+      "UNION ALL SELECT name, token + 1, owner, client, weight, ttl, expires, since, metadata FROM endless) "
+      "SELECT * FROM endless");
+  const auto failed = failure_of([&] {
+    client locks = open(hasty());
+    mutex{locks, "stock"}.lock();
+  });
+  EXPECT_TRUE(failed.code) << "an endless view";
+  EXPECT_THAT(failed.text, testing::HasSubstr(file_));
+}
+
+TEST_F(files, that_leave_out_a_row_are_reported) {
+  make_store();
+  other_connection{file_}.run(
+      "DROP TABLE holdfast_locks; CREATE TABLE holdfast_locks (name TEXT NOT NULL PRIMARY KEY, token BIGINT, "
+      "granted "
+      "BIGINT, capacity BIGINT, trap TEXT NOT NULL ON CONFLICT IGNORE) WITHOUT ROWID");
+  client locks = open(hasty());
+  const auto failed = failure_of([&] { mutex{locks, "stock"}.lock(); });
+  EXPECT_EQ(failed.code, errc::corrupt_store) << failed.text;
+  EXPECT_THAT(failed.text, testing::HasSubstr(file_));
+  other_connection{file_}.run(
+      "DROP TABLE holdfast_locks; CREATE TABLE holdfast_locks (name TEXT NOT NULL PRIMARY KEY, token BIGINT "
+      "NOT NULL, "
+      "granted BIGINT NOT NULL, capacity BIGINT NOT NULL) WITHOUT ROWID");
+  EXPECT_TRUE(mutex(locks, "stock").try_acquire_for(60s)) << "it is in order again";
+}
+
+// What is opened is not what others find: nobody would notice that later.
+TEST_F(files, that_are_replaced_while_they_are_opened_are_opened_anew) {
+  const std::string place = file_;
+  make_store();
+  file_ = folder_.file("new.db");
+  {
+    client locks = open();
+    mutex{locks, "new"}.lock();
+  }
+  std::optional<other_connection> old{place};
+  // In this mode nobody else reads, so that an opening has to wait for the end of the connection.
+  old->run("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT");
+  const auto descriptors = [&] {
+    int count = 0;
+    for (const auto& each : std::filesystem::directory_iterator{"/proc/self/fd"}) {
+      std::error_code gone;
+      if (std::filesystem::read_symlink(each.path(), gone) == place) ++count;
+    }
+    return count;
+  };
+  const int before = descriptors();
+  auto opening = std::async(std::launch::async, [&] { return client{"sqlite:" + place}; });
+  await([&] { return descriptors() > before; }, "it is not opened");
+  std::filesystem::rename(file_, place);
+  old.reset();
+  const client locks = opening.get();
+  const auto all = locks.list(true);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].name, "new");
+}
+
 TEST_F(files, whose_folder_is_gone_fail_and_do_not_hang) {
   const auto inner = folder_.file("inner");
   std::filesystem::create_directory(inner);

@@ -1,6 +1,7 @@
 // What others have put where locks are.
 
 #include "faults/zookeeper/on_zookeeper.hpp"
+#include "support/fault_proxy.hpp"
 
 namespace holdfast::faults {
 namespace {
@@ -139,6 +140,38 @@ TEST_F(zookeeper_nodes, that_others_have_written_into_stay_ours) {
   EXPECT_EQ(others.force_release("stock"), 1U);
   expect_contenders(0);
   EXPECT_TRUE(comes_true([&] { return !held.held(); }));
+}
+
+// Of a reply that names a new node: other paths of the same length, as by a proxy that is broken.
+TEST_F(zookeeper_nodes, of_another_name_than_requested_are_reported_and_removed) {
+  const auto with = [](std::string text, std::string_view from, const std::string& to) {
+    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+      text.replace(at, from.size(), to);
+    }
+    return text;
+  };
+  for (const std::string& to :
+       {std::string{"/x\0ock/_c_", 10}, std::string{"/other/_c_"}, std::string{"/stock/xxx"}}) {
+    for (const bool permits : {false, true}) {
+      const std::string from = permits ? "/stock/leases/_c_" : "/stock/_c_";
+      test::fault_proxy line{server_.port()};
+      line.forge([&](std::string_view, std::string_view answer) {
+        return with(std::string{answer}, from, to + from.substr(10));
+      });
+      client locks{"zk://127.0.0.1:" + std::to_string(line.port())};
+      const auto failed = failure_of([&] {
+        if (permits)
+          counting_semaphore{locks, "stock", 2}.acquire();
+        else
+          mutex{locks, "stock", hasty()}.lock();
+      });
+      EXPECT_EQ(failed.code, errc::corrupt_store) << failed.text;
+      const client looks{server_.url()};
+      await([&] { return looks.list().empty(); }, "its nodes stay");
+      line.heal();
+      EXPECT_TRUE(mutex(locks, "stock").try_acquire_for(60s));
+    }
+  }
 }
 
 }  // namespace

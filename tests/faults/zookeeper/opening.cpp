@@ -10,6 +10,7 @@
 
 #include "faults/zookeeper/on_zookeeper.hpp"
 #include "support/canned_server.hpp"
+#include "support/fault_proxy.hpp"
 #include "support/reserved_port.hpp"
 
 namespace holdfast::faults {
@@ -151,6 +152,39 @@ TEST(zookeeper_opening, where_something_else_answers_fails) {
                   failed.code == errc::lost)
           << failed.text << " of " << bytes.substr(0, 20);
     }
+  }
+}
+
+/// Another length of the session in the reply that begins it; other replies as they are.
+std::string with_length(std::string_view answer, std::int32_t milliseconds) {
+  constexpr std::string_view size{"\0\0\0\x25", 4};  // of that reply; the protocol's version follows
+  constexpr std::size_t length_at = 8;
+  std::string forged{answer};
+  if (!answer.starts_with(size)) return forged;
+  for (std::size_t i = 0; i < 4; ++i) {
+    forged[length_at + i] =
+        static_cast<char>(static_cast<std::uint32_t>(milliseconds) >> (24 - 8 * i) & 0xFFU);
+  }
+  return forged;
+}
+
+// Beats without a pause between them would hold up every thread of the client.
+TEST(zookeeper_opening, where_a_session_has_no_length_fails_and_can_be_ended) {
+  const zookeeper_server server;
+  for (const std::int32_t length : {0, -1, 99}) {
+    test::fault_proxy line{server.port()};
+    line.forge([length](std::string_view, std::string_view answer) { return with_length(answer, length); });
+    client locks{"zk://" + at(line.port()) + "?connect_timeout=1s&session_timeout=10s"};
+    const std::string reason = "a session of " + std::to_string(length) + " ms";
+    await(
+        [&] {
+          const auto failed = failure_of([&] { mutex{locks, "stock", hasty()}.lock(); });
+          return failed.code == errc::unavailable && failed.text.find(reason) != std::string::npos;
+        },
+        "it does not name the session");
+    EXPECT_LT(line.taken(), 1000U) << "without a pause";
+    line.heal();
+    EXPECT_TRUE(mutex(locks, "stock").try_acquire_for(60s));
   }
 }
 

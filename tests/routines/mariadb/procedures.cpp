@@ -186,6 +186,25 @@ TEST_F(procedures, a_lowered_writer_lets_readers_in_and_may_be_lowered_again) {
   EXPECT_EQ(at.ask("SELECT count(*) FROM {words}"), (procedure_fixture::rows{{"1"}}));
 }
 
+TEST_F(procedures, a_claim_that_waits_is_not_lowered) {
+  at.acquire("stock", 1);
+  const auto waits = at.acquire("stock", 2);
+  EXPECT_THAT(at.call("downgrade", procedure_fixture::literal("stock") + ", " + procedure_fixture::id(2) +
+                                       ", " + waits.at(1) + ", 1"),
+              ElementsAre(row{"0"}));
+}
+
+// The holder was granted the name just now, and its look comes between.
+TEST_F(procedures, a_request_to_release_outlives_the_look_of_its_holder) {
+  const auto name = procedure_fixture::literal("stock");
+  const auto first = at.acquire("stock", 1).at(1);
+  const auto second = at.acquire("stock", 2).at(1);
+  at.call("release", name + ", " + procedure_fixture::id(1) + ", " + first);
+  at.call("request_release", name + ", 0, 9223372036854775807, 'maintenance'");
+  at.call("look", name + ", " + procedure_fixture::id(2) + ", " + second + ", 60000000");
+  EXPECT_THAT(at.ask("SELECT token FROM {words}"), ElementsAre(row{"-9223372036854775807"}));
+}
+
 /// As a client of mode=session calls them, on a connection that lives, or has ended.
 TEST_F(procedures, claims_of_sessions_that_are_over_count_for_nothing) {
   const auto claim = [&](mariadb_console& on, int owner, int client) {

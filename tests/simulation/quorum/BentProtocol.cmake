@@ -116,6 +116,12 @@ bend(contender.cpp
       if (is_bent(mutant::lapsed_votes_revived) && of.granted && each.granted && each.since + claim_.ttl <= now)
         each.since = of.since;]=])
 
+# A holder is not told of a request to release.
+bend(coordinator.cpp
+  FROM [=[  if (n.kind == store::notification_kind::release_requested) {]=]
+  TO [=[  if (n.kind == store::notification_kind::release_requested) {
+    if (is_bent(mutant::request_unheard)) return;]=])
+
 # Proposals are right above the fences, and take no account of the clocks.
 bend(contender_conclusions.cpp
   FROM [=[    consider_number(std::max(after,]=]

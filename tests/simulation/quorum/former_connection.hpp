@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -21,7 +22,9 @@ class former_connection {
             clock{std::chrono::hours{1}}},
         way_{on.in, at_, on.server(server).at, std::chrono::milliseconds{1}},
         link_{on.server(server).server.connect(at_, way_, std::chrono::seconds{10})} {
-    link_->on_notifications([](const store::notification&) {});
+    link_->on_notifications([this](const store::notification& n) {
+      if (n.kind == store::notification_kind::look) told_to_look_.insert(n.owner);
+    });
     way_.connect_soon();
     on.run(std::chrono::milliseconds{500});
   }
@@ -57,6 +60,8 @@ class former_connection {
     r.last = last;
     (void)ask(std::move(r));
   }
+  /// Whether a claim over this connection was told to look where it stands.
+  [[nodiscard]] bool is_told_to_look(const owner_id& owner) const { return told_to_look_.contains(owner); }
 
  private:
   static tickets::request of(const owner_id& owner, tickets::task kind, tickets::ballot_step step) {
@@ -83,6 +88,7 @@ class former_connection {
   host at_;
   line way_;
   std::unique_ptr<tickets::link> link_;
+  std::set<owner_id> told_to_look_;
 };
 
 }  // namespace holdfast::sim

@@ -98,7 +98,7 @@ void quorum_fault_injector::go_down(std::size_t server, memory keeps, duration d
     if (keeps == memory::nothing) at.server.forget();
     if (keeps == memory::older) at.server.fall_back();
     if (keeps != memory::all) {
-      all_.forgot_all_at(server);
+      all_.forgot_all_at(server, !has_.breaks_conditions);
       all_.forgot_grants(!has_.breaks_conditions);
     }
     at.at.come_up();

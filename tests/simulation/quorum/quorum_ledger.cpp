@@ -54,6 +54,7 @@ void quorum_ledger::executed_at(std::size_t server, std::int64_t now, const tick
 void quorum_ledger::stands(std::size_t server, std::int64_t now, const tickets::request& request, bool late,
                            const tickets::place& at) {
   claimed& c = claims_[request.owner];
+  c.first_request = std::min(c.first_request, in_.now);
   if (request.kind == task::acquire && c.weight == 0) {
     constexpr std::size_t enough = 16;
     c.weight = request.weight;
@@ -71,7 +72,9 @@ void quorum_ledger::stands(std::size_t server, std::int64_t now, const tickets::
   if (at.granted && at.vote->accepted) c.accepted[at.vote->accepted.value()].insert(server);
 }
 
-void quorum_ledger::forgot_all_at(std::size_t server) {
+void quorum_ledger::forgot_all_at(std::size_t server, bool has_guard) {
+  // A claim that was numbered before may be granted there with that number.
+  if (!has_guard) numbers_mean_nothing_until_ = in_.now;
   for (auto& [owner, each] : claims_) each.expires.at(server) = 0;
 }
 
@@ -108,7 +111,8 @@ ledger::grant quorum_ledger::grant_of(const store::hold& h) const {
   o.group = is_alone ? (o.group + 2) & ~std::uint64_t{1} : o.group | 1U;
   if (o.group == 0) o.group = 2;
   const std::uint64_t within = token + (std::uint64_t{1} << (bits - 1)) - o.first_token;
-  const bool is_in_order = broken_at(index_of(h.name)) < found->second.first_vote;
+  const bool is_in_order = broken_at(index_of(h.name)) < found->second.first_vote &&
+                           numbers_mean_nothing_until_ < found->second.first_request;
   const grant made{(o.group << bits) + within, is_in_order ? 0 : ++eras_without_order_};
   o.grants.emplace(std::pair{h.owner, token}, made);
   return made;
@@ -140,12 +144,32 @@ void node_ledger::print(const tickets::request& request, bool late, const ticket
   in_.log.line(in_.now, text.str());
 }
 
+/// A request names an owner. Its hold alone has the request now, and nothing else has changed: no end, no
+/// grant, and no place in the queue.
+void node_ledger::requested(const tickets::request& request, const tickets::reply& answer,
+                            const std::vector<store::client_notification>& notifications) const {
+  all_.count_request();
+  if (look_() != before_request_) in_.violated("a request to release has changed a claim");
+  const auto* const count = std::get_if<tickets::count>(&answer);
+  if (count == nullptr || count->value != notifications.size())
+    in_.violated("a request to release has not notified those that it has counted");
+  for (const store::client_notification& n : notifications) {
+    const auto holds = [&](const standing& s) { return s.owner == n.message.owner && s.granted; };
+    const bool is_holder = std::any_of(before_request_.begin(), before_request_.end(), holds);
+    if (n.message.kind != store::notification_kind::release_requested || n.message.owner != request.owner)
+      in_.violated("a request to release has notified somebody else");
+    if (!is_holder) in_.violated("a request to release has notified who does not hold");
+    if (all_.on_release_request) all_.on_release_request(n.message.owner);
+  }
+}
+
 void node_ledger::executed(const tickets::request& request, bool late, const tickets::reply& answer,
                            const std::vector<store::client_notification>& notifications, duration paused) {
   const auto kind = static_cast<std::uint64_t>(request.kind);
   in_.note("executed", server_ << 16U | kind << 8U | static_cast<std::uint64_t>(request.step),
            request.token.value(), answer.index());
   if (in_.log.prints()) print(request, late, answer, notifications, paused);
+  if (request.kind == task::request_release) return requested(request, answer, notifications);
   all_.executed_at(server_, at_.lease_now(), request, late, answer);
 }
 

@@ -31,10 +31,12 @@ class quorum_ledger final : public ledger {
         majority_{servers / 2 + 1},
         look_{std::move(look)} {}
 
+  using ledger::count_request;
   /// \param late see ledger::executed.
   void executed_at(std::size_t server, std::int64_t now, const tickets::request& request, bool late,
                    const tickets::reply& answer);
-  void forgot_all_at(std::size_t server);
+  /// \param has_guard it grants nothing for a while, and accepts no number from before.
+  void forgot_all_at(std::size_t server, bool has_guard = true);
 
   [[nodiscard]] bool answers_for(const owner_id& owner) const override;
   [[nodiscard]] bool surely_lives(const store::hold& h) const override;
@@ -57,6 +59,7 @@ class quorum_ledger final : public ledger {
     std::int64_t weight = 0;
     std::array<std::int64_t, most_servers> expires{};  // where it surely lives until then; zero: nowhere
     std::array<bool, most_servers> ended{};            // a release was carried out
+    instant first_request = never;
     instant first_vote = never;
     instant denied = instant::min();  // when a server has said last that it has no such hold
     std::map<std::uint64_t, std::set<std::size_t>> accepted;  // by token: the servers
@@ -81,6 +84,7 @@ class quorum_ledger final : public ledger {
   };
   mutable std::array<order, names> orders_;
   mutable std::uint32_t eras_without_order_ = 0;
+  instant numbers_mean_nothing_until_ = instant::min();  // those of claims that came before
 };
 
 /// What is carried out at one of the servers.
@@ -94,17 +98,25 @@ class node_ledger final : public ledger {
         server_{server} {}
   void executed(const tickets::request& request, bool late, const tickets::reply& answer,
                 const std::vector<store::client_notification>& notifications, duration paused) override;
+  void before_request(const std::function<std::vector<standing>()>& look) override {
+    look_ = look;
+    before_request_ = look();
+  }
   /// A claim may take such a moment at another server.
   void left_free(std::size_t /*name*/, std::int64_t /*until*/, bool /*careless*/) override {}
 
  private:
   void print(const tickets::request& request, bool late, const tickets::reply& answer,
              const std::vector<store::client_notification>& notifications, duration paused);
+  void requested(const tickets::request& request, const tickets::reply& answer,
+                 const std::vector<store::client_notification>& notifications) const;
 
   scene& in_;
   const site& at_;
   quorum_ledger& all_;
   std::size_t server_;
+  std::function<std::vector<standing>()> look_;
+  std::vector<standing> before_request_;
 };
 
 }  // namespace holdfast::sim

@@ -34,6 +34,7 @@ class quorum_link final : public tickets::link {
     duration furthest{};
     duration grain{};
     bool keeps_sets = false;
+    std::function<void(const store::notification&)> on_delivery{};
   };
 
   quorum_link(host& from, std::vector<quorum_server> servers, const terms& of, mutant with)
@@ -43,8 +44,10 @@ class quorum_link final : public tickets::link {
         seam_{with},
         coordinator_{time_, settings_of(of), uses_of(of)} {
     for (std::size_t i = 0; i < servers_.size(); ++i) {
-      servers_[i].link->on_notifications(
-          [this, i](const store::notification& n) { coordinator_.hear(i, n); });
+      servers_[i].link->on_notifications([this, i, delivered = of.on_delivery](const store::notification& n) {
+        if (delivered) delivered(n);
+        coordinator_.hear(i, n);
+      });
       servers_[i].link->on_gap([this, i] {
         coordinator_.connected(i);
         if (missed_) missed_();

@@ -38,6 +38,7 @@ bool bends_protocol(mutant with) {
     case mutant::keeps_vain_votes:
     case mutant::token_not_told:
     case mutant::hold_not_spread:
+    case mutant::request_unheard:
     case mutant::lapsed_votes_revived:
     case mutant::servers_not_told_set:
     case mutant::other_set_ignored:

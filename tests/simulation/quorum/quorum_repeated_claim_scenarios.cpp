@@ -99,4 +99,20 @@ void former_hold_is_in_the_way_of_none(stage& on) {
   share_is_in_the_way_of_none(on, link);
 }
 
+/// The first that waits claims again, behind the next one, which is the first now.
+void next_in_line_is_told(stage& on) {
+  former_connection link{on, 0};
+  const owner_id holder = drawn(on.in.chance);
+  const owner_id first = drawn(on.in.chance);
+  const owner_id next = drawn(on.in.chance);
+  const std::uint64_t number = number_ahead(on);
+  (void)link.claim(holder, fencing_token{number});
+  (void)link.claim(first, fencing_token{number + 1});
+  (void)link.claim(next, fencing_token{number + 2});
+  on.require(!link.is_told_to_look(next), "the second that waits is told to look for the end of the holder");
+  (void)link.claim(first, fencing_token{number + 3});
+  on.require(link.is_told_to_look(next),
+             "who is the first now is not told to look for the end of the holder");
+}
+
 }  // namespace holdfast::sim

@@ -263,6 +263,7 @@ constexpr auto scenarios = std::to_array<named_scenario>({
     {"former-claim-is-withdrawn-late", former_claim_is_withdrawn_late},
     {"former-claim-is-ended-by-force-late", former_claim_is_ended_by_force_late},
     {"former-hold-is-in-the-way-of-none", former_hold_is_in_the_way_of_none},
+    {"next-in-line-is-told", next_in_line_is_told},
     {"vote-ends-while-its-server-is-out-of-reach", vote_ends_while_its_server_is_out_of_reach},
     {"number-counts-again-after-a-yield", number_counts_again_after_a_yield},
     {"hold-survives-the-loss-of-a-server", hold_survives_the_loss_of_a_server},

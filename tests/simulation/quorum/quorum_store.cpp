@@ -62,11 +62,13 @@ std::unique_ptr<tickets::link> quorum_store::connect(host& from, line& /*over*/,
   if (bends_protocol(with_)) {
     using link = quorum_link<bent_quorum::coordinator>;
     return std::make_unique<link>(from, std::move(servers),
-                                  link::terms{silence_, oldest, furthest, grain_, keeps_sets}, with_);
+                                  link::terms{silence_, oldest, furthest, grain_, keeps_sets, on_delivery},
+                                  with_);
   }
   using link = quorum_link<quorum::coordinator>;
   return std::make_unique<link>(from, std::move(servers),
-                                link::terms{silence_, oldest, furthest, grain_, keeps_sets}, with_);
+                                link::terms{silence_, oldest, furthest, grain_, keeps_sets, on_delivery},
+                                with_);
 }
 
 std::size_t quorum_store::count_of_grants(std::size_t name, const owner_id& owner) {

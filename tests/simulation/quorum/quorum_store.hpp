@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -46,6 +47,9 @@ class quorum_store final : public simulated_store {
   }
   /// Ends a server's process, and its connections.
   void crash(std::size_t server);
+
+  /// Hears of each notification that has come to its client.
+  std::function<void(const store::notification&)> on_delivery;
 
   [[nodiscard]] std::deque<node>& nodes() { return nodes_; }
   /// From a client to a server.

@@ -12,6 +12,7 @@
 #include "simulation/quorum/quorum_store.hpp"
 #include "simulation/quorum/spread_watch.hpp"
 #include "simulation/rates.hpp"
+#include "simulation/request_watch.hpp"
 
 namespace holdfast::sim {
 
@@ -26,6 +27,8 @@ constexpr duration served_within = 2 * longest_ttl + longest_ttl / 50 + 3s;
 constexpr duration last_round = 5s;
 constexpr duration all_back = 4s;
 constexpr duration flush = 2s;
+/// After so long without an answer a server counts as silent.
+constexpr duration longest_silence = 2s;
 
 /// Clocks of servers are off by less than a second at any time, also where they run fast or slow. Where a
 /// condition of the store is broken on purpose, it is one alone.
@@ -52,16 +55,19 @@ class quorum_world {
             [this](std::size_t name, const owner_id& owner) { return store_.count_of_grants(name, owner); }},
         sees_{in_, counts_},
         elections_{in_, counts_},
-        store_{in_, counts_, in_.chance.between(300ms, 2s), under.with},
+        store_{in_, counts_, in_.chance.between(300ms, longest_silence), under.with},
         around_{in_, calm_, counts_, sees_, store_, under.with, in_.chance.between(300ms, 8s),
                 0,   false, locks},
         clients_{around_},
         forger_{around_, instant{time_of_faults}},
         fault_injector_{around_,          add_nodes(), counts_, clients_.all(), instant{time_of_faults},
                         powers_of(under), under.only},
+        requests_{seed},
+        hears_{around_, {.calm_before = longest_silence + 500ms}},
         spread_{around_, store_} {
     around_.has_sets = seed % 4 == 3 && under.only.empty();
     if (has_election(seed, under)) around_.elections = &elections_;
+    if (has_requests(seed, under)) request_releases();
     clients_.gather(2 + in_.chance.below(3), rates_);
     forges_ = under.has_false_notifications && under.only.empty() && in_.chance.one_in(3);
     if (!under.only.empty()) return;
@@ -92,6 +98,15 @@ class quorum_world {
       store_.add_node(wall_clock(in_.chance, under_.breaks_conditions ? 0 : rate, under_));
     return store_;
   }
+  void request_releases() {
+    around_.requests = &requests_;
+    counts_.on_release_request = [this](const owner_id& owner) { requests_.owners.insert(owner); };
+    store_.on_delivery = [this](const store::notification& n) {
+      const bool requests = n.kind == store::notification_kind::release_requested;
+      if (requests && requests_.owners.contains(n.owner)) hears_.is_knowable(n.owner);
+    };
+    if (around_.elections == nullptr) hears_.start();  // a value that is proclaimed replaces the request
+  }
   void pass_time() {
     clients_.start();
     if (forges_) forger_.start();
@@ -106,6 +121,7 @@ class quorum_world {
     end_last();
     if (!in_.run_until(in_.now + all_back)) return;
     spread_.stop();
+    hears_.stop();
     clients_.close();
     if (in_.run_until(in_.now + flush)) require_nothing_left();
   }
@@ -161,6 +177,8 @@ class quorum_world {
   bool forges_ = false;
   last_minority last_ = last_minority::works;
   quorum_fault_injector fault_injector_;
+  release_requests requests_;
+  request_watch hears_;
   spread_watch spread_;
   std::deque<quorum_foreign_client> foreign_clients_;
 };

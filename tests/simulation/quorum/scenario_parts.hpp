@@ -32,6 +32,7 @@ void majority_is_restored_from_old_copies(stage& on);
 void former_claim_is_withdrawn_late(stage& on);
 void former_claim_is_ended_by_force_late(stage& on);
 void former_hold_is_in_the_way_of_none(stage& on);
+void next_in_line_is_told(stage& on);
 
 void clients_name_other_servers(stage& on);
 void shared_server_is_silent_to_clients_of_other_servers(stage& on);

@@ -9,8 +9,10 @@
 #include "simulation/client_group.hpp"
 #include "simulation/quorum/is_bent.hpp"
 #include "simulation/rates.hpp"
+#include "simulation/request_watch.hpp"
 #include "simulation/zookeeper/ensemble_fault_injector.hpp"
 #include "simulation/zookeeper/foreign_contender.hpp"
+#include "simulation/zookeeper/foreign_revoker.hpp"
 #include "simulation/zookeeper/zookeeper_store.hpp"
 
 namespace holdfast::sim {
@@ -64,6 +66,7 @@ struct conditions {
 /// Names rest in half of the worlds; the others have leaders whose clocks are set. Mutants that concern no
 /// rests are found in worlds without.
 bool has_rests(std::uint64_t seed, const circumstances& under) {
+  if (under.has_rendezvous) return true;  // a count stays for its ttl
   switch (under.with) {
     case mutant::none: return seed % 2 == 0;
     case mutant::rests_ignored:
@@ -72,6 +75,13 @@ bool has_rests(std::uint64_t seed, const circumstances& under) {
     case mutant::at_least_forgotten: return true;
     default: return false;
   }
+}
+
+/// Also in worlds in which names rest. Where a candidate proclaims it writes to the node, too, and the last
+/// write stays.
+bool may_request(std::uint64_t seed, const circumstances& under) {
+  const bool beside_rests = seed % 8 == 2 && under.with == mutant::none;
+  return (has_requests(seed, under) || beside_rests) && !has_election(seed, under);
 }
 
 class ensemble_world {
@@ -84,19 +94,28 @@ class ensemble_world {
         counts_{in_, calm_, servers_, of_.root, of_.layout},
         sees_{in_, counts_},
         elections_{in_, counts_},
+        meetings_{in_, counts_},
+        hints_{in_},
         store_{in_, servers_, counts_, {{of_.root, of_.layout, of_.timeout}, of_.timeout, under.with}},
-        around_{in_, calm_, counts_, sees_, store_, under.with,
-                {},  0,     true,    names, false,  has_rests(seed, under)},
+        around_{in_, calm_, counts_, sees_,           store_, under.with,
+                {},  0,     true,    contended_names, false,  has_rests(seed, under)},
         clients_{around_},
-        fault_injector_{around_, servers_, clients_.all(), instant{time_of_faults}} {
+        fault_injector_{around_, servers_, clients_.all(), instant{time_of_faults}},
+        requests_{seed},
+        hears_{around_, {.calm_before = fair_time_to_renew(), .is_heard_by_renewal = true}},
+        revoker_{in_, requests_.chance, servers_, counts_} {
     around_.shows_rests = around_.has_rests;
     counts_.compare_with(sees_);
-    sees_.expect_renewal_within(std::max<duration>(of_.timeout, 1500ms));
+    sees_.expect_renewal_within(fair_time_to_renew());
     counts_.force_release_allowed = under.with != mutant::get_then_delete;
     bent_with() = under.with;
     around_.has_sets = seed % 4 == 3;
     if (has_election(seed, under)) around_.elections = &elections_;
-    clients_.gather(2 + in_.chance.below(3), of_.clocks);
+    if (under.has_rendezvous) hold_meetings();
+    if (may_request(seed, under)) request_releases();
+    const std::size_t clients = 2 + in_.chance.below(3);
+    clients_.gather(under.has_rendezvous ? std::max<std::size_t>(clients, expected_parties) : clients,
+                    of_.clocks);
     if (of_.layout != zookeeper::layout::curator || under.with == mutant::get_then_delete) return;
     for (std::size_t i = in_.chance.below(3); i > 0; --i)
       others_.emplace_back(in_, servers_, counts_, of_.layout);
@@ -108,6 +127,27 @@ class ensemble_world {
   }
 
  private:
+  [[nodiscard]] duration fair_time_to_renew() const { return std::max<duration>(of_.timeout, 1500ms); }
+  void request_releases() {
+    around_.requests = &requests_;
+    counts_.on_release_request = [this](const owner_id& owner) {
+      requests_.owners.insert(owner);
+      hears_.is_knowable(owner);
+    };
+    hears_.start();
+    // A mutant is not to be taken for the revoker. At the end of the numbers a former writer's data tells its
+    // place, and for a moment the revoker hides that.
+    const bool is_curators = of_.layout == zookeeper::layout::curator && of_.servers.first_number == 0;
+    if (is_curators && around_.with == mutant::none) revoker_.live();
+  }
+  void hold_meetings() {
+    around_.meetings = &meetings_;
+    around_.hints = &hints_;
+    counts_.on_change = [this](std::size_t name) {
+      meetings_.changed(name);
+      hints_.changed(name);
+    };
+  }
   /// A session that has died, a rest after it, and what its leader's clock adds to it, finding a server, and
   /// one more try.
   [[nodiscard]] duration served_within() const {
@@ -121,11 +161,13 @@ class ensemble_world {
     // Until each client has heard of its session again, what it is granted it may not believe.
     if (!in_.run_until(in_.now + 2 * of_.timeout)) return;
     clients_.retire();
+    revoker_.retire();
     for (foreign_contender& f : others_) f.retire();
     if (!clients_.get_served(served_within(), last_round)) return;
     if (!clients_.end_election()) return;
+    hears_.stop();
     clients_.close();
-    if (in_.run_until(in_.now + flush)) require_nothing_left();
+    if (in_.run_until(in_.now + flush + clients_.left_for())) require_nothing_left();
   }
   void require_nothing_left() {
     clients_.require_still(1);  // its session beats
@@ -141,11 +183,16 @@ class ensemble_world {
   recipe_ledger counts_;
   witness sees_;
   election_ledger elections_;
+  rendezvous_ledger meetings_;
+  change_hints hints_;
   zookeeper_store store_;
   surroundings around_;
   client_group clients_;
   std::deque<foreign_contender> others_;
   ensemble_fault_injector fault_injector_;
+  release_requests requests_;
+  request_watch hears_;
+  foreign_revoker revoker_;
 };
 
 }  // namespace

@@ -38,6 +38,10 @@ void faulty_wire::submit(operation op, on_result done) {
     case operation_kind::get: return get(std::move(op), std::move(done));
     case operation_kind::replace: return replace(std::move(op), std::move(done));
     case operation_kind::list: return list(std::move(op), std::move(done));
+    case operation_kind::set:
+      if (which_ == mutant::request_overwrites_data && !own_.contains(op.path) && contender_at(op.path))
+        op.data = "__REVOKE__";
+      break;
     default: break;
   }
   if (const auto found = real_.find(op.path); found != real_.end()) op.path = found->second;
@@ -103,8 +107,10 @@ void faulty_wire::get(operation op, on_result done) {
     stand_for(path, op.path);
   }
   const bool denied = of_another && open_.contains(parent_of(path));
-  inner_.submit(std::move(op), [this, path, denied, done = std::move(done)](result r) {
+  const bool is_unseen = which_ == mutant::request_unheard && op.watch && own_.contains(path);
+  inner_.submit(std::move(op), [this, path, denied, is_unseen, done = std::move(done)](result r) {
     r.path = path;
+    if (is_unseen) r.data.clear();
     if (denied && r.code == answer::done) r.code = answer::no_node;
     if (which_ == mutant::former_session_taken) r.about.session = session_;
     done(std::move(r));

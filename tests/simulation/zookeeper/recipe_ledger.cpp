@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "stores/zookeeper/protocol/mark.hpp"
 #include "stores/zookeeper/protocol/note.hpp"
 #include "stores/zookeeper/protocol/paths.hpp"
 
@@ -29,7 +30,10 @@ recipe_ledger::recipe_ledger(scene& in, const site& at, ensemble& servers, std::
 
 owner_id recipe_ledger::alias_of(const owner_id& owner) {
   const auto [at, is_new] = aliases_.try_emplace(owner);
-  if (is_new) at->second = drawn(in_.chance);
+  if (is_new) {
+    at->second = drawn(in_.chance);
+    owners_.emplace(maker_of_alias(at->second), owner);
+  }
   return at->second;
 }
 
@@ -54,6 +58,7 @@ std::size_t recipe_ledger::name_at(const std::string& path) const {
 
 void recipe_ledger::changed(const transaction& t) {
   using kind = transaction::kind;
+  if (t.type == kind::set) return written(t);
   std::set<std::size_t> concerned;
   const auto concern = [&](const std::string& path) {
     if (const std::size_t name = name_at(path); name != names) concerned.insert(name);
@@ -62,6 +67,7 @@ void recipe_ledger::changed(const transaction& t) {
     if (t.session != 0) {
       claimed& c = claimed_[t.path];
       c.session = t.session;
+      c.data = {without_request(t.data)};
       c.as = zookeeper::parse(layout_, last_part_of(t.path));
       c.made_by = c.as && c.as->guid ? maker_of_alias(*c.as->guid) : 0;
       ++nodes_of_[c.made_by];
@@ -80,6 +86,7 @@ void recipe_ledger::changed(const transaction& t) {
   for (const std::size_t name : concerned) {
     decide_anew(name);
     if (t.type != kind::create) require_beliefs_true(name);
+    if (on_change) on_change(name);
   }
 }
 
@@ -188,11 +195,42 @@ std::vector<recipe_ledger::holder> recipe_ledger::holders_of_permits(std::size_t
     same->token = std::max(same->token, static_cast<std::uint64_t>(n.created));
     same->nodes.push_back(path);
   }
-  const bool fits = leases->children.size() <= static_cast<std::size_t>(permits_in_all);
+  const bool fits = std::ssize(leases->children) <= capacity_of(name);
   std::erase_if(all, [&](const holder& h) {
     const bool complete = h.nodes.size() == static_cast<std::size_t>(h.weight);
     return !complete || (!fits && !grants_.contains(h.token));
   });
+  return all;
+}
+
+/// A claim that has all of its permits may still wait in line for the end of a rest.
+std::vector<owner_id> recipe_ledger::holders_of(std::size_t name, bool surely) const {
+  const auto each_child = [&](const std::string& path, const auto& with) {
+    const znode* const parent = servers_.decided().find(path);
+    if (parent == nullptr) return;
+    for (const std::string& child : parent->children) with(path + '/' + child, child);
+  };
+  std::set<maker> there;
+  for (const holder& h : holders_[name]) there.insert(h.made_by);
+  if (surely) {
+    each_child(paths_[name] + "/locks",
+               [&](const std::string& path, const std::string&) { there.erase(claimed_.at(path).made_by); });
+  } else {
+    each_child(paths_[name] + "/leases",
+               [&](const std::string& path, const std::string&) { there.insert(claimed_.at(path).made_by); });
+    each_child(zookeeper::rests_path(paths_[name]), [&](const std::string& path, const std::string& child) {
+      const znode& node = *servers_.decided().find(path);
+      const auto mark = zookeeper::read_mark(node.data);
+      const auto guid = owner_id::from_hex(child);
+      if (!mark || !guid) return;
+      const duration left = zookeeper::left_of(*mark, znodes::about(node), servers_.exact_wall_ms());
+      if (left > duration{0}) there.insert(maker_of_alias(*guid));
+    });
+  }
+  std::vector<owner_id> all;
+  for (const maker each : there) {
+    if (const auto owner = owners_.find(each); owner != owners_.end()) all.push_back(owner->second);
+  }
   return all;
 }
 
@@ -214,6 +252,9 @@ void recipe_ledger::require_beliefs_true(std::size_t name) const {
 }
 
 void recipe_ledger::notified(const store::notification& n) {
+  const bool is_asked = n.kind == store::notification_kind::release_requested;
+  if (is_asked && !requested_.contains(maker_of(n.owner)))
+    in_.violated("told of a request to release that nobody has written");
   if (n.kind != store::notification_kind::revoked || is_ended_by_hand(n.owner)) return;
   for (const auto& all : holders_) {
     for (const holder& h : all) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -28,6 +29,8 @@ class recipe_ledger final : public ledger {
   recipe_ledger(scene& in, const site& at, ensemble& servers, std::string root, zookeeper::layout layout);
 
   void compare_with(const witness& w) { sees_ = &w; }
+  /// What Curator's Revoker writes.
+  static constexpr std::string_view revoke_message = "__REVOKE__";
   /// As which it appears at the servers.
   [[nodiscard]] owner_id alias_of(const owner_id& owner);
   /// An owner is told that its claim has ended.
@@ -43,12 +46,15 @@ class recipe_ledger final : public ledger {
     return ended_by_hand_.contains(maker_of(owner));
   }
   [[nodiscard]] grant grant_of(const store::hold& h) const override;
+  /// With those whose marks alone are there.
+  [[nodiscard]] std::vector<owner_id> holders_of(std::size_t name, bool surely) const override;
 
   // For clients of others.
   [[nodiscard]] bool holds(const std::string& node) const { return holding_nodes_.contains(node); }
   /// Whether one stands before another in that queue.
   [[nodiscard]] bool is_before(const std::string& queue, const zookeeper::contender& one,
                                const zookeeper::contender& other) const;
+  [[nodiscard]] std::vector<std::string> nodes_of_holders(std::size_t name) const;
   [[nodiscard]] const std::string& path_of(std::size_t name) const { return paths_.at(name); }
   /// One of our clients is about to end the holds of a name, its own included.
   using process = std::pair<const host*, std::uint32_t>;
@@ -63,10 +69,23 @@ class recipe_ledger final : public ledger {
     std::int64_t weight = 0;
     std::uint64_t token = 0;
     std::vector<std::string> nodes;
+
+    friend bool operator==(const holder&, const holder&) = default;
+  };
+  struct claimed {
+    std::int64_t session = 0;
+    std::optional<zookeeper::contender> as;
+    maker made_by = 0;
+    std::vector<std::string> data;  // that its session has written, without requests to release
+    bool has_met_revoker = false;   // of Curator
   };
   [[nodiscard]] static maker maker_of_alias(const owner_id& id);
   [[nodiscard]] maker maker_of(const owner_id& owner) const;
   void changed(const transaction& t);
+  void written(const transaction& t);
+  void require_request(const transaction& t, std::size_t name, claimed& c);
+  [[nodiscard]] bool is_queued(std::size_t name, maker by) const;
+  [[nodiscard]] static std::string without_request(std::string_view data);
   void went(const transaction& t, const std::string& path);
   void rest_went(const transaction& t, const std::string& path);
   void woken(const std::string& path, std::int64_t session);
@@ -84,14 +103,11 @@ class recipe_ledger final : public ledger {
   const witness* sees_ = nullptr;
 
   std::unordered_map<owner_id, owner_id> aliases_;
+  std::unordered_map<maker, owner_id> owners_;  // the reverse
   std::unordered_map<maker, int> nodes_of_;
-  struct claimed {
-    std::int64_t session = 0;
-    std::optional<zookeeper::contender> as;
-    maker made_by = 0;
-  };
   std::unordered_map<std::string, claimed> claimed_;  // all nodes of sessions, by path
   std::unordered_set<maker> ended_by_hand_;
+  std::unordered_set<maker> requested_;  // to release
   std::array<std::vector<holder>, names> holders_;
   std::set<std::string, std::less<>> holding_nodes_;
   std::unordered_map<std::uint64_t, std::uint64_t> grants_;  // token -> which grant

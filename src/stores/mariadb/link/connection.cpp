@@ -176,19 +176,30 @@ int connection::begin(stage s) {
       const std::string text = sql::mariadb::text_of(call_, names_);
       return mysql_stmt_prepare_start(&failed_, current(), text.data(), text.size());
     }
-    case stage::executing: {
-      std::vector<MYSQL_BIND> binds;
-      binds.reserve(call_.in.size());
-      for (sql::parameter& p : call_.in) binds.push_back(bound(p));
-      if (!binds.empty()) mysql_stmt_bind_param(current(), binds.data());
-      return mysql_stmt_execute_start(&failed_, current());
-    }
+    case stage::executing: return bind_parameters() ? mysql_stmt_execute_start(&failed_, current()) : 0;
     case stage::storing: return mysql_stmt_store_result_start(&failed_, current());
     case stage::going_on: return mysql_stmt_next_result_start(&failed_, current());
     case stage::idle:
     case stage::answered: break;
   }
   return 0;
+}
+
+/// The library reads as many as the server says that there are.
+/// \return false, with an answer, if those are others.
+bool connection::bind_parameters() {
+  std::vector<MYSQL_BIND> binds;
+  binds.reserve(call_.in.size());
+  for (sql::parameter& p : call_.in) binds.push_back(bound(p));
+  const bool is_bound = mysql_stmt_param_count(current()) == binds.size() &&
+                        (binds.empty() || mysql_stmt_bind_param(current(), binds.data()) == 0);
+  if (is_bound) return true;
+  const failure reason{errc::corrupt_store,
+                       "the server counts other parameters of '" + call_.routine + "' than it has"};
+  stage_ = stage::answered;
+  answer_ = store::request_error{reason, false, false};
+  ended_ = runtime::connection_error{reason};  // nothing that is prepared there is to be used
+  return false;
 }
 
 int connection::resume(int ready) {

@@ -33,6 +33,7 @@ class connection final : public sql::connection {
   // Each begins or continues the function of a stage, and returns the events to wait for; zero: done.
   int begin(stage s);
   int resume(int ready);
+  bool bind_parameters();
   void advance();
   [[nodiscard]] stage next_stage();
   void take_rows();

@@ -12,6 +12,7 @@
 #include "runtime/measurement.hpp"
 #include "runtime/wakeup_fd.hpp"
 #include "stores/mariadb/link/opening.hpp"
+#include "stores/mariadb/protocol/own_grants.hpp"
 #include "stores/mariadb/protocol/server_facts.hpp"
 
 namespace holdfast::mariadb {
@@ -51,6 +52,7 @@ server_facts opening::examine() {
     facts.round_trip = runtime::round_trip([this] { ask("DO 0"); });
   });
   examine_part(facts, "store", [&] { read_store(facts); });
+  examine_part(facts, "rights of this user", [&] { read_excess(facts); });
   examine_part(facts, "rights of others", [&] { read_writers(facts); });
   examine_part(facts, "transactions", [&] { read_transactions(facts); });
   return facts;
@@ -74,7 +76,7 @@ void opening::read_counters(server_facts& to) {
   ask(std::string{"SELECT CONCAT(LOWER(variable_name), '=', variable_value) FROM "} +
       (to.is_mariadb ? "information_schema" : "performance_schema") +
       ".global_status WHERE variable_name IN ('Threads_connected', 'Prepared_stmt_count', "
-      "'Slaves_connected')");
+      "'Slaves_connected', 'wsrep_cluster_size')");
   for (const std::string& line : column_) to.said.insert(parts_of(line, '='));
 }
 
@@ -162,6 +164,38 @@ void opening::read_writers(server_facts& to) {
     const bool of_columns = object.starts_with(mark);
     if (of_columns) object.erase(0, mark.size());
     if (!rights.empty()) writers.push_back({rights, object, grantee, of_columns});
+  }
+}
+
+/// What this user may do, and what others may do in all databases who are no administrators. Whoever may not
+/// see the others sees itself.
+void opening::read_excess(server_facts& to) {
+  const std::string user = to.value("user");
+  ask("SELECT COUNT(*) FROM information_schema.routines WHERE routine_schema = '" + to_.schema +
+      "' AND definer <> CURRENT_USER() AND routine_name IN (" + listed(sql::mariadb::procedure_parts()) +
+      ")");
+  const bool is_maker = !column_.empty() && column_.front() == "0";
+  ask("SHOW GRANTS");
+  for (const std::string& line : column_)
+    if (auto excess = sql::mariadb::excess_in(line, names_, is_maker, user))
+      to.excess.push_back(*std::move(excess));
+  const std::string table = "information_schema.user_privileges";
+  ask("SELECT CONCAT(GROUP_CONCAT(privilege_type ORDER BY privilege_type SEPARATOR ', '), CHAR(31), grantee) "
+      "FROM " +
+      table +
+      " AS granted WHERE privilege_type IN ('INSERT', 'UPDATE', 'DELETE', 'DROP', 'ALTER', "
+      "'TRIGGER', 'CREATE ROUTINE', 'ALTER ROUTINE') AND NOT EXISTS (SELECT 1 FROM " +
+      table +
+      " AS administrator WHERE administrator.grantee = granted.grantee AND "
+      "administrator.privilege_type = 'SUPER') GROUP BY grantee");
+  for (const std::string& line : column_) {
+    auto [rights, grantee] = parts_of(line, '\x1f');
+    // 'name'@'host', in which nothing is escaped.
+    const std::size_t between = grantee.rfind("'@'");
+    if (between == std::string::npos || between == 0) continue;
+    const std::string account =
+        grantee.substr(1, between - 1) + '@' + grantee.substr(between + 3, grantee.size() - between - 4);
+    if (account != user) to.excess.push_back({rights, "*.*", account, false});
   }
 }
 

@@ -10,9 +10,11 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include "runtime/signals.hpp"
 #include "stores/mariadb/link/connection.hpp"
 #include "stores/mariadb/link/handle.hpp"
 #include "stores/mariadb/link/opening.hpp"
+#include "stores/mariadb/link/watched_socket.hpp"
 #include "stores/mariadb/protocol/schema.hpp"
 
 namespace holdfast::mariadb {
@@ -122,10 +124,7 @@ void opening::connect() {
       mysql_real_connect_start(&connected, session_.get(), to_.socket.empty() ? to_.host.c_str() : nullptr,
                                given(to_.user), given(to_.password), to_.database.c_str(), to_.port,
                                given(to_.socket), CLIENT_MULTI_RESULTS),
-      [&](int ready) {
-        limit_blocking(mysql_get_socket(session_.get()), to_.link.connect_limit);
-        return mysql_real_connect_cont(&connected, session_.get(), ready);
-      });
+      [&](int ready) { return go_on_connecting(connected, ready); });
   if (connected == nullptr) {
     const error_answer answer = error_now();
     throw refused_entry(answer.number, answer.sentence);
@@ -137,6 +136,18 @@ void opening::connect() {
         {errc::permission_denied, "the server does not offer TLS, and the URL asks for it"}, false};
   }
   limit_.begin("the server's first answers");
+}
+
+/// The library does the TLS handshake within one call, on a blocking socket.
+int opening::go_on_connecting(MYSQL*& connected, int ready) {
+  const int socket = mysql_get_socket(session_.get());
+  limit_blocking(socket, to_.link.connect_limit);
+  if (!to_.tls.on) return mysql_real_connect_cont(&connected, session_.get(), ready);
+  const runtime::no_sigpipe guard;  // OpenSSL writes to a connection that may have been ended
+  watched_socket watched{socket, limit_};
+  const int waiting = mysql_real_connect_cont(&connected, session_.get(), ready);
+  watched.end_watch();
+  return waiting;
 }
 
 void opening::begin() {

@@ -50,6 +50,7 @@ class opening {
   void set_options();
   void set_tls();
   void connect();
+  [[nodiscard]] int go_on_connecting(MYSQL*& connected, int ready);
   void check_version() const;
   void check_server();
   [[nodiscard]] std::string lock_of(const owner_id& client) const {
@@ -75,6 +76,7 @@ class opening {
   void read_counters(sql::mariadb::server_facts& to);
   [[nodiscard]] bool may_see(const std::string& statement);
   void read_writers(sql::mariadb::server_facts& to);
+  void read_excess(sql::mariadb::server_facts& to);
   void read_transactions(sql::mariadb::server_facts& to);
   [[nodiscard]] std::int64_t layout();
 

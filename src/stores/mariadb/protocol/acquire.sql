@@ -10,6 +10,10 @@ BEGIN
   DECLARE v_token, v_held, v_first, v_eldest, v_dead BIGINT;
   DECLARE v_head, v_other, v_fits BOOLEAN;
 --@include lock.sql
+  -- Whoever may call this may write no table: other numbers would let two hold.
+  IF NOT COALESCE(in_weight BETWEEN 1 AND in_capacity AND in_ttl > 0, FALSE) THEN
+    SIGNAL SQLSTATE '22023' SET MESSAGE_TEXT = 'a claim has a weight from 1 to the capacity, and a ttl above 0';
+  END IF;
   -- A new name: in a transaction of its own, so that of many who come at once each has one lock and none waits in
   -- a circle.
   WHILE v_last IS NULL DO
@@ -36,7 +40,7 @@ BEGIN
                                 WHERE name = in_name AND token > v_granted AND expires > v_now);
     END IF;
     SET v_other = v_capacity <> in_capacity AND (v_held > 0 OR NOT v_head);
-    SET v_fits = v_head AND v_held + in_weight <= in_capacity AND NOT v_other;
+    SET v_fits = v_head AND v_held <= in_capacity - in_weight AND NOT v_other; -- a sum may be out of range
     IF v_fits THEN LEAVE claiming; END IF;
 --@include bury.sql
     IF NOT v_buried THEN LEAVE claiming; END IF;

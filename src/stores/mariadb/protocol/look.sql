@@ -20,9 +20,9 @@ BEGIN
 --@include bury.sql
     END IF;
 --@include place.sql
-    IF v_granted >= v_own THEN -- it need not be told so in a word, too
+    IF v_granted >= v_own THEN -- it need not be told so in a word, too; but of a request to release
       DELETE w FROM {words} AS w FORCE INDEX (PRIMARY)
-       WHERE w.owner = in_owner
+       WHERE w.owner = in_owner AND w.token >= 0
          AND w.client = (SELECT client FROM {claims} FORCE INDEX (PRIMARY) WHERE name = in_name AND token = v_own);
     END IF;
 --@include serve.sql

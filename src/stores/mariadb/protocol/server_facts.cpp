@@ -29,6 +29,12 @@ std::string quoted_account(const std::string& account) {
   return quoted(account.substr(0, at)) + '@' + quoted(account.substr(at + 1));
 }
 
+std::string quoted_name(std::string_view name) {
+  std::string all = "`";
+  for (const char c : name) all.append(c == '`' ? 2 : 1, c);
+  return all + '`';
+}
+
 /// The conditions of a server and a store, each with its findings.
 class examination {
  public:
@@ -41,6 +47,8 @@ class examination {
       examine_schema();
       examine_rights();
     }
+    if (facts_.has_read("rights of this user"))
+      for (const server_facts::grant& each : facts_.excess) add_excess(each);
     if (facts_.has_read("rights of others")) examine_access();
     if (facts_.has_read("transactions")) examine_transactions();
     if (facts_.has_read("clock")) {
@@ -57,8 +65,10 @@ class examination {
     examine_role();
     examine_persistence();
     examine_binary_log();
+    examine_limits();
     if (!facts_.has_read("counters")) return;
     examine_replicas();
+    examine_cluster();
     found_.add_connections(facts_.number("threads_connected"), facts_.number("most_connections"),
                            "SET GLOBAL max_connections to more, and in the option file; or fewer clients");
     examine_statements();
@@ -66,6 +76,20 @@ class examination {
 
   void examine_role() {
     const std::string read_only = facts_.value("read_only");
+    const std::string meaning = "it takes no writes: no lock can be acquired or renewed";
+    if (facts_.is_on("transaction_read_only")) {
+      return found_.add(
+          "role", grade::broken, "its transactions are READ ONLY", meaning,
+          "SET GLOBAL tx_read_only = OFF (MySQL: transaction_read_only), and in the option file");
+    }
+    if (const std::int64_t recovery = facts_.number("force_recovery");
+        recovery != 0 || facts_.is_on("innodb_read_only")) {
+      return found_.add(
+          "role", grade::broken,
+          recovery == 0 ? "innodb_read_only is on" : "innodb_force_recovery is " + std::to_string(recovery),
+          recovery == 0 ? meaning : "from 4 on it takes no writes; below, damaged rows may be lost",
+          "the option file without it, and a restart");
+    }
     if (is_writable(read_only)) return found_.kept("role", "it takes writes");
     found_.add("role", grade::broken, "read_only is " + read_only,
                "it takes no writes: no lock can be acquired or renewed",
@@ -95,6 +119,11 @@ class examination {
       return add_careless("there is a binary log, and sync_binlog is " + facts_.value("sync_binlog"),
                           "a crash of the machine", "SET GLOBAL sync_binlog = 1, and in the option file");
     }
+    if (const std::string method = facts_.value("flush_method");
+        method == "nosync" || method == "littlesync") {
+      return add_careless("innodb_flush_method is " + method, "a crash of the machine",
+                          "innodb_flush_method = O_DIRECT in the option file, and a restart");
+    }
     if (const std::string twice = facts_.value("doublewrite"); twice == "0" || twice == "OFF") {
       return found_.add(
           "persistence", grade::warning, "innodb_doublewrite is off",
@@ -113,6 +142,21 @@ class examination {
                "SET GLOBAL binlog_format = MIXED, and in the option file");
   }
 
+  /// Of what sessions of Holdfast do not set for themselves.
+  void examine_limits() {
+    constexpr std::int64_t most_rows = 1'000'000;  // of a listing of many names
+    const std::string rows = facts_.value("max_join_size");
+    if (facts_.is_on("big_selects"))
+      return found_.kept("limits", "statements may read as many rows as they need");
+    // A number that is longer than an integer is as good as none.
+    const bool is_low = rows.size() < 10 && sql::number_in(rows) < most_rows;
+    found_.add(
+        "limits", is_low ? grade::broken : grade::warning, "max_join_size is " + rows,
+        "the server refuses calls for which it expects to read more rows (error 1104): with a low limit no "
+        "lock can be acquired",
+        "SET GLOBAL max_join_size = DEFAULT, and in the option file");
+  }
+
   void examine_replicas() {
     if (!facts_.is_on("log_bin")) return found_.kept("replicas", "there is no binary log, and so no replica");
     if (!facts_.is_mariadb) {
@@ -126,6 +170,16 @@ class examination {
                "it has " + std::to_string(replicas) + (replicas == 1 ? " replica" : " replicas"),
                "a replica that is promoted may not know the last grants, and grants them again",
                "fail over to none that lags; SET GLOBAL rpl_semi_sync_master_enabled = ON loses less");
+  }
+
+  void examine_cluster() {
+    const std::int64_t nodes = facts_.number("wsrep_cluster_size");
+    if (nodes < 2) return;
+    found_.add("cluster", grade::warning,
+               "it is one of " + std::to_string(nodes) + " nodes of a Galera cluster",
+               "that was not tested; each node ends leases by its own clock: clients at several nodes may "
+               "hold at once",
+               "one node in the URLs of all clients");
   }
 
   void examine_schema() {
@@ -197,6 +251,19 @@ class examination {
                          "no other user may write the tables by a grant on this database or its tables");
     }
     for (const server_facts::grant& each : *facts_.writers) add_writer(each);
+  }
+  void add_excess(const server_facts::grant& of) {
+    if (of.account != facts_.value("user")) return add_writer(of);
+    const std::string account = quoted_account(of.account);
+    found_.add(
+        "access", grade::warning,
+        "the user " + of.account + " of this URL has " + of.rights + (of.of_columns ? " of columns" : "") +
+            " on " + of.object,
+        "programs with this URL may write or replace the tables and procedures, and end everybody's locks; "
+        "to lock, EXECUTE is enough",
+        of.of_columns ? "SHOW GRANTS FOR " + account + "; REVOKE what names columns of " + of.object
+                      : "REVOKE " + of.rights + " ON " + of.object + " FROM " + account +
+                            "; GRANT EXECUTE ON " + quoted_name(names_.schema()) + ".* TO " + account);
   }
   void add_writer(const server_facts::grant& of) {
     const std::string account = quoted_account(of.account);

@@ -43,6 +43,7 @@ struct server_facts : server_answers {
   std::int64_t layout = 0;
   std::string refusal;                        // of the procedure `layout`: why none of them works
   where_allowed<std::vector<grant>> writers;  // of other accounts, for this database or its tables
+  std::vector<grant> excess;                  // of this user, or of others for all databases
   where_allowed<std::vector<std::pair<std::string, std::chrono::seconds>>> transactions;  // thread and age
 
   /// A switch, which CONCAT makes ON or 1 depending on the server.

@@ -34,7 +34,12 @@ link::link(runtime::event_loop& on, const std::string& name)
                   const runtime::core_lock now{owner()};
                   watchers_.ring_for(names);
                 }});
-  start();
+  try {
+    start();
+  } catch (...) {  // the destructor does not run, and others of this name go on
+    table_->leave(client_);
+    throw;
+  }
 }
 
 void link::shut() {

@@ -48,7 +48,7 @@ tickets::reply table::carry_out(const tickets::request& request, const owner_id&
     case tickets::task::downgrade: {
       const auto n = names_.find(request.name);
       claim* own = n == names_.end() ? nullptr : living(n->second, request.token.value(), request.owner, now);
-      if (own == nullptr) return tickets::nothing{};
+      if (own == nullptr || request.token.value() > n->second.granted) return tickets::nothing{};
       own->weight = request.weight;
       serve(request.name, now, notifications);
       return tickets::done{};

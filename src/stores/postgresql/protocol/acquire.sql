@@ -16,6 +16,10 @@ BEGIN
   IF NOT coalesce(in_weight BETWEEN 1 AND in_capacity AND in_ttl > 0, false) THEN
     RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'a claim has a weight from 1 to the capacity, and a ttl above 0';
   END IF;
+  -- The server sends a long id no notification: nobody could serve its queue, or release before it.
+  IF NOT coalesce(length(in_owner) = 16 AND length(in_client) = 16 AND octet_length(in_name) <= 512, false) THEN
+    RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'a claim has a name of 512 bytes at most, and ids of 16 bytes';
+  END IF;
   LOOP
     SELECT l.token, l.granted, l.oldest, l.capacity INTO last, upto, low, room
       FROM {locks} l WHERE l.name = in_name FOR NO KEY UPDATE;
@@ -44,7 +48,7 @@ BEGIN
       head := NOT EXISTS (SELECT FROM {claims} w WHERE w.name = in_name AND w.token > upto AND w.expires > at);
     END IF;
     other := room <> in_capacity AND (held > 0 OR NOT head);
-    fits := head AND held + in_weight <= in_capacity AND NOT other;
+    fits := head AND held <= in_capacity - in_weight AND NOT other;  -- a sum may be out of range
     EXIT WHEN fits OR NOT {bury}(in_name, at, low, upto);
   END LOOP;
   IF other THEN

@@ -131,7 +131,7 @@ revision revision::parse(std::string_view text) {
 }
 
 const revision& own_revision() {
-  static const revision own{4, fingerprint()};
+  static const revision own{5, fingerprint()};
   return own;
 }
 

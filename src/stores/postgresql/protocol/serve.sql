@@ -22,7 +22,7 @@ BEGIN
       DELETE FROM {claims} WHERE name = in_name AND token = c.token;
       CONTINUE;
     END IF;
-    IF held + c.weight > room THEN
+    IF c.weight > room - held THEN
       IF lasting THEN
         PERFORM pg_notify('holdfast_' || encode(c.client, 'hex'), encode(c.owner, 'hex') || ' 0');
       END IF;

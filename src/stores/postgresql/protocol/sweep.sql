@@ -13,6 +13,10 @@ DECLARE
   done bigint := 0;
   n record;
 BEGIN
+  -- Whoever may call this may write no table: by a time to come, tokens would be forgotten that the clock has not reached.
+  IF NOT coalesce(keep_idle >= 0 AND every >= 0 AND at_most BETWEEN 1 AND 4096, false) THEN
+    RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'a sweep has times from 0, and a limit from 1 to 4096';
+  END IF;
   more := 0;
   SELECT s.walked INTO upto
     FROM {sweeps} s WHERE s.id = 1 AND s.swept NOT BETWEEN at - every AND at FOR UPDATE SKIP LOCKED;

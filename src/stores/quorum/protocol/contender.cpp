@@ -163,6 +163,7 @@ void contender::take(seat& of, const tickets::reply& reply) {
 }
 
 void contender::take_place(seat& of, const place& at) {
+  of.knows_claim = true;
   of.granted = at.granted;
   of.since = of.sent;
   of.head = at.head;

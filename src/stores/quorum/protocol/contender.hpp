@@ -75,8 +75,12 @@ class contender {
 
   /// Whether the caller knows that it holds.
   [[nodiscard]] bool holds() const { return holds_; }
-  /// Whether the server has granted this claim, as far as is known.
-  [[nodiscard]] bool has_granted(std::size_t server) const { return seats_.at(server).granted; }
+  /// Whether a hold of the owner at the server is a vote for this claim. Until the server has given this
+  /// claim a place, it may be the hold of a former claim; and a grant that is being given back may end at any
+  /// time.
+  [[nodiscard]] bool counts_at(std::size_t server) const {
+    return seats_.at(server).knows_claim && !seats_.at(server).yielding;
+  }
   /// The claim holds, and a server does not have it: claims it there.
   [[nodiscard]] step spread(time_point now, std::size_t server);
   /// The claim holds, and a server has kept it. Where that server has accepted another number than the token,
@@ -115,6 +119,7 @@ class contender {
     bool again = false;          // something has happened there meanwhile
     bool is_told_token = false;  // it stands there beside the hold
     bool has_restarted = false;  // since it said last what it has accepted
+    bool knows_claim = false;    // it has given it a place
     bool granted = false;
     bool refuses = false;   // the last proposal, though it is above the fence
     bool answered = false;  // since the caller has asked

@@ -112,9 +112,11 @@ class coordinator {
 
   void renew(const tickets::request& batch, on_reply done);
   void rest(const tickets::request& last, on_reply done);
-  [[nodiscard]] bool is_followed(const farewell& f) const;
+  [[nodiscard]] bool has_claimed_again(const farewell& f) const;
   void withdraw_at(std::size_t server, const std::shared_ptr<farewell>& f);
+  [[nodiscard]] bool counts(const owner_id& owner, std::size_t server) const;
   void spread(const owner_id& owner, std::size_t server, bool has_it);
+  void claim_at(const owner_id& owner, std::size_t server);
   void release(tickets::request request, on_reply done);
   void forget(const owner_id& owner);
   std::shared_ptr<delivery> begin_delivery();

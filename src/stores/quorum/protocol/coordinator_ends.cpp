@@ -83,10 +83,10 @@ void coordinator::rest(const request& last, on_reply done) {
 }
 
 /// The owner has claimed again. That claim ends the former one wherever it comes, and is withdrawn itself.
-bool coordinator::is_followed(const farewell& f) const { return claims_.contains(f.withdrawal.owner); }
+bool coordinator::has_claimed_again(const farewell& f) const { return claims_.contains(f.withdrawal.owner); }
 
 void coordinator::withdraw_at(std::size_t server, const std::shared_ptr<farewell>& f) {
-  if (is_followed(*f)) return;
+  if (has_claimed_again(*f)) return;
   const auto d = begin_delivery();
   send_to(server, f->withdrawal, [this, server, f, d, alive = alive_](const outcome& o) {
     if (!*alive) return;
@@ -130,7 +130,7 @@ void coordinator::when_delivered(const std::function<void()>& action) {
 void coordinator::release_again(const std::shared_ptr<farewell>& f, std::size_t server, duration pause) {
   if (scheduler_.now() + pause > f->give_up) return;
   scheduler_.at(scheduler_.now() + pause, [this, f, server, pause, alive = alive_] {
-    if (!*alive || is_followed(*f)) return;
+    if (!*alive || has_claimed_again(*f)) return;
     send_to(server, f->withdrawal, [this, f, server, pause, alive](const outcome& o) {
       if (*alive && std::holds_alternative<store::request_error>(o))
         release_again(f, server, std::min(2 * pause, longest_pause));

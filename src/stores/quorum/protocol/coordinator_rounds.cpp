@@ -127,8 +127,9 @@ void coordinator::renew(const request& batch, on_reply done) {
           std::move(done));
 }
 
-/// What a majority says of a renewal. \param at_server called once for each hold of a majority and each
-/// server that has answered, also behind the end of the round; may be null.
+/// What a majority says of a renewal. \param at_server called once for each hold and each server that has
+/// answered, also behind the end of the round, if the hold has a majority or the server's answer is no vote;
+/// may be null.
 coordinator::decision coordinator::renewal_of(
     std::vector<store::hold> holds,
     std::function<void(const owner_id&, std::size_t server, bool has_it)> at_server) const {
@@ -142,10 +143,13 @@ coordinator::decision coordinator::renewal_of(
     for (std::size_t h = 0; h < holds.size(); ++h) {
       std::size_t yes = 0;
       std::size_t no = 0;
-      for (const auto& each : all) {
-        const auto* const k = reply_in<tickets::kept>(each);
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const auto* const k = reply_in<tickets::kept>(all[i]);
         if (k == nullptr || std::find(k->unsure.begin(), k->unsure.end(), h) != k->unsure.end()) continue;
-        ++(k->each.at(h) ? yes : no);
+        if (!k->each.at(h))
+          ++no;
+        else if (counts(holds[h].owner, i))
+          ++yes;
       }
       answer.each.push_back(yes >= majority());
       if (yes < majority() && no <= spare) {
@@ -156,9 +160,12 @@ coordinator::decision coordinator::renewal_of(
     for (std::size_t i = 0; i < all.size(); ++i) {
       const auto* const k = reply_in<tickets::kept>(all[i]);
       if (!at_server || k == nullptr) continue;
-      for (std::size_t h = 0; h < holds.size(); ++h)
-        if (answer.each[h] && !std::exchange(seen->at(i * holds.size() + h), true))
-          at_server(holds[h].owner, i, k->each.at(h));
+      for (std::size_t h = 0; h < holds.size(); ++h) {
+        const bool has_it = k->each.at(h);
+        const bool is_told = answer.each[h] || (has_it && !counts(holds[h].owner, i));
+        if (is_told && !std::exchange(seen->at(i * holds.size() + h), true))
+          at_server(holds[h].owner, i, has_it);
+      }
     }
     if (failures_in(all) > spare && is_last) return outcome{too_few(all)};
     if (!is_decided && !is_last) return std::nullopt;
@@ -166,19 +173,35 @@ coordinator::decision coordinator::renewal_of(
   };
 }
 
+/// Whether a server that has renewed a hold of the owner has renewed a vote for its claim.
+bool coordinator::counts(const owner_id& owner, std::size_t server) const {
+  const auto found = claims_.find(owner);
+  return found == claims_.end() || found->second->machine.counts_at(server);
+}
+
 /// A server that does not have a hold is claimed, so that the hold survives the loss of another one. So is
-/// one that has something of the owner and has not granted this claim: that may be a former claim, whose
-/// withdrawal is still on its way. The claim takes its place.
+/// one that has something of the owner that is no vote for this claim. The answer says whether it is one: a
+/// former claim, whose withdrawal is still on its way, is replaced; and a yield that was not answered goes
+/// first. Without that answer, what comes late would take the vote away.
 void coordinator::spread(const owner_id& owner, std::size_t server, bool has_it) {
   const auto found = claims_.find(owner);
   if (found == claims_.end() || !found->second->machine.holds()) return;
-  // A hold that is being ended by force, on one server after the other, would be made again behind that. A
-  // false notification costs a spare vote for a while.
-  if (scheduler_.now() < found->second->revoked_until) return;
   contender& machine = found->second->machine;
-  const time_point now = scheduler_.now();
-  const bool is_there = has_it && machine.has_granted(server);
-  carry_out(found->second, is_there ? machine.tell_token(now, server) : machine.spread(now, server));
+  if (has_it && machine.counts_at(server))
+    return carry_out(found->second, machine.tell_token(scheduler_.now(), server));
+  // A notification that was read together with the answer is heard behind it: see below.
+  uses_.soon([this, owner, server, alive = alive_] {
+    if (*alive) claim_at(owner, server);
+  });
+}
+
+/// A hold that is being ended by force, on one server after the other, would be made again behind that. A
+/// false notification costs a spare vote for a while.
+void coordinator::claim_at(const owner_id& owner, std::size_t server) {
+  const auto found = claims_.find(owner);
+  if (found == claims_.end() || scheduler_.now() < found->second->revoked_until) return;
+  contender& machine = found->second->machine;
+  if (machine.holds()) carry_out(found->second, machine.spread(scheduler_.now(), server));
 }
 
 void coordinator::downgrade(const request& r, on_reply done) {

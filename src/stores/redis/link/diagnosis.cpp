@@ -1,6 +1,7 @@
 #include "stores/redis/link/diagnosis.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <iterator>
 #include <memory>
@@ -17,7 +18,7 @@
 #include "stores/redis/link/server_questions.hpp"
 #include "stores/redis/link/set_findings.hpp"
 #include "stores/redis/protocol/replies.hpp"
-#include "stores/redis/protocol/sentinel_replies.hpp"
+#include "stores/redis/protocol/sentinel_findings.hpp"
 #include "stores/redis/protocol/slot_map.hpp"
 
 namespace holdfast::redis {
@@ -28,6 +29,7 @@ using std::chrono::milliseconds;
 using grade = finding::grade;
 
 constexpr std::size_t most_primaries = 200;  // whatever a cluster's map says
+constexpr std::size_t most_threads = 32;     // beside this one
 
 /// The servers of a URL, one after the other.
 class survey {
@@ -44,7 +46,7 @@ class survey {
     } else if (in_.is_quorum()) {
       examine_quorum();
     } else {
-      examine_server(in_.server);
+      examine(facts_of(in_, in_.server, secure_.get(), never_.descriptor()));
     }
     return std::move(found_);
   }
@@ -59,34 +61,10 @@ class survey {
                       std::move(meaning), std::move(remedy)});
   }
 
-  server_facts examine_server(const server_address& at) {
-    return examine(facts_of(in_, at, secure_.get(), never_.descriptor()));
-  }
   server_facts examine(server_facts facts) {
-    has_answer_ = true;
     facts.has_failover = has_failover_;
     std::ranges::move(findings_of(facts, in_.speech, longest_ttl_), std::back_inserter(found_));
     return facts;
-  }
-  /// Says that one of many does not answer.
-  void add_silent(const server_address& at, grade if_silent, const std::string& meaning) {
-    const bool is_refused = last_problem_.code == errc::permission_denied;
-    add(at.place(), "answer", if_silent, last_problem_.message, meaning,
-        is_refused ? "give the user and the password of the store's URL to this server, or correct the URL's"
-                   : "start the server, or look at its network and its log");
-  }
-  /// Empty: it does not answer, which is a finding.
-  std::optional<server_facts> examine_one_of_many(const server_address& at, grade if_silent,
-                                                  const std::string& meaning) {
-    try {
-      return examine_server(at);
-    } catch (const connection_error& c) {
-      last_problem_ = c.reason;
-    } catch (const parser::garbage& g) {
-      last_problem_ = not_redis(g);
-    }
-    add_silent(at, if_silent, meaning);
-    return std::nullopt;
   }
 
   /// Of one of several servers that are asked at the same time.
@@ -99,9 +77,11 @@ class survey {
     return {errc::corrupt_store, std::string{"it does not answer as Redis does: "} + g.what()};
   }
   [[nodiscard]] answer ask_server(const server_address& at) const noexcept;
-  [[nodiscard]] std::vector<answer> ask_at_once() const;
-  [[nodiscard]] std::optional<server_address> primary_of_sentinels();
-  [[nodiscard]] std::optional<server_address> hear_sentinel(const server_address& at);
+  [[nodiscard]] std::vector<answer> ask_at_once(const std::vector<server_address>& servers) const;
+  /// Empty: it does not answer, which is a finding.
+  std::optional<server_facts> add_answer(const server_address& at, answer from, grade if_silent,
+                                         const std::string& meaning);
+  [[nodiscard]] sentinel_facts hear_sentinel(const server_address& at) const;
   [[nodiscard]] slot_map slots() const;
   void examine_sentinels();
   void examine_cluster();
@@ -111,79 +91,40 @@ class survey {
   milliseconds longest_ttl_;
   std::unique_ptr<tls_context> secure_;
   runtime::wakeup_fd never_;
-  failure last_problem_;
-  bool has_answer_ = false;    // of any server or Sentinel
   bool has_failover_ = false;  // others may promote a replica
   std::vector<finding> found_;
 };
 
 // ---- Sentinels
 
-std::optional<server_address> survey::hear_sentinel(const server_address& at) {
+sentinel_facts survey::hear_sentinel(const server_address& at) const {
+  sentinel_facts silent;
+  silent.place = at.place();
   try {
-    conversation with = talk_to(at, in_.sentinel.login);
-    std::string question;
-    append_address_question(question, in_.sentinel.primary);
-    const auto primary = primary_address_in(with.ask_as_written(question));
-    has_answer_ = true;
-    if (primary) {
-      add(at.place(), "sentinel", grade::kept,
-          "it says that '" + in_.sentinel.primary + "' is at " + primary->place());
-    } else {
-      add(at.place(), "sentinel", grade::warning,
-          "it does not know the primary '" + in_.sentinel.primary + "'",
-          "it takes no part in a failover, and clients that ask it lose time",
-          "SENTINEL MONITOR " + in_.sentinel.primary + " HOST PORT QUORUM");
-    }
-    return primary;
+    return facts_of_sentinel(in_, at, secure_.get(), never_.descriptor());
   } catch (const connection_error& c) {
-    last_problem_ = c.reason;
+    silent.problem = c.reason;
   } catch (const parser::garbage& g) {
-    last_problem_ = not_redis(g);
+    silent.problem = not_redis(g);
   } catch (const misunderstood&) {
-    last_problem_ = {errc::corrupt_store, "its answer is not the address of a server"};
+    silent.problem = {errc::corrupt_store, "its answer is not the address of a server"};
   }
-  add(at.place(), "sentinel", grade::warning, last_problem_.message,
-      "a majority of the others has to agree on a failover without it", "start the Sentinel");
-  return std::nullopt;
+  return silent;
 }
 
 void survey::examine_sentinels() {
   has_failover_ = true;
-  const auto primary = primary_of_sentinels();
-  if (primary)
-    examine_one_of_many(*primary, grade::broken, "no lock can be acquired or renewed until it is followed");
-}
-
-/// The server that most of them name; empty: none names one, which is a finding.
-std::optional<server_address> survey::primary_of_sentinels() {
-  std::vector<server_address> named;
-  for (const server_address& sentinel : in_.sentinel.addresses) {
-    if (auto primary = hear_sentinel(sentinel)) named.push_back(*std::move(primary));
+  std::vector<sentinel_facts> all;
+  all.reserve(in_.sentinel.addresses.size());
+  for (const server_address& each : in_.sentinel.addresses) all.push_back(hear_sentinel(each));
+  const auto is_silent = [](const sentinel_facts& each) { return !each.problem.message.empty(); };
+  if (std::ranges::all_of(all, is_silent)) throw connection_error{all.back().problem};
+  std::ranges::move(findings_of(all, in_.sentinel.primary, in_.sentinel.login.user),
+                    std::back_inserter(found_));
+  if (const auto primary = named_by_most(all)) {
+    add_answer(*primary, ask_server(*primary), grade::broken,
+               "no lock can be acquired or renewed until it is followed");
   }
-  if (!has_answer_) throw connection_error{last_problem_};
-  if (named.empty()) {
-    add(in_.place(), "quorum", grade::broken, "no Sentinel names a primary",
-        "no client finds the server of the locks",
-        "SENTINEL MONITOR " + in_.sentinel.primary + " HOST PORT QUORUM at each Sentinel");
-    return std::nullopt;
-  }
-  const auto votes = [&](const server_address& one) { return std::ranges::count(named, one); };
-  server_address primary = *std::ranges::max_element(named, {}, votes);
-  const std::string place = in_.place();
-  const auto agreed = static_cast<std::size_t>(votes(primary));
-  const std::string observed = std::to_string(agreed) + " of " +
-                               std::to_string(in_.sentinel.addresses.size()) + " Sentinels say that it is " +
-                               primary.place();
-  if (2 * agreed > in_.sentinel.addresses.size()) {
-    add(place, "quorum", grade::kept, observed);
-  } else {
-    add(place, "quorum", grade::broken, observed,
-        "no majority can decide on a failover, or two primaries are named: clients may use different ones",
-        "start the Sentinels that do not answer; SENTINEL RESET " + in_.sentinel.primary +
-            " at those that name another");
-  }
-  return primary;
 }
 
 // ---- a cluster
@@ -229,11 +170,14 @@ void survey::examine_cluster() {
         "examine the others as stores of their own");
     primaries.resize(most_primaries);
   }
-  for (const server_address& primary : primaries)
-    examine_one_of_many(primary, grade::broken, "names in its slots cannot be locked until it is followed");
+  std::vector<answer> all = ask_at_once(primaries);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    add_answer(primaries[i], std::move(all[i]), grade::broken,
+               "names in its slots cannot be locked until it is followed");
+  }
 }
 
-// ---- several independent servers
+// ---- several servers
 
 /// Never throws: it runs on a thread.
 survey::answer survey::ask_server(const server_address& at) const noexcept {
@@ -251,38 +195,53 @@ survey::answer survey::ask_server(const server_address& at) const noexcept {
 }
 
 /// Several of them may be silent, each for the whole time limit. As many answers as there are servers.
-std::vector<survey::answer> survey::ask_at_once() const {
-  std::vector<answer> all(in_.quorum.size());
+std::vector<survey::answer> survey::ask_at_once(const std::vector<server_address>& servers) const {
+  std::vector<answer> all(servers.size());
+  std::atomic<std::size_t> next = 0;
+  const auto ask = [&] {
+    for (std::size_t i = next++; i < servers.size(); i = next++) all[i] = ask_server(servers[i]);
+  };
   std::vector<std::thread> threads;
-  threads.reserve(all.size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto ask = [&, i] { all[i] = ask_server(in_.quorum[i]); };
+  threads.reserve(std::min(servers.size(), most_threads));
+  bool has_room = true;
+  while (has_room && threads.size() < std::min(servers.size(), most_threads)) {
     try {
       threads.push_back(runtime::quiet_thread(ask));
-    } catch (...) {  // no room for a thread: one after the other
-      ask();
+    } catch (...) {  // this thread asks the rest
+      has_room = false;
     }
   }
+  ask();
   for (std::thread& each : threads) each.join();
   return all;
+}
+
+std::optional<server_facts> survey::add_answer(const server_address& at, answer from, grade if_silent,
+                                               const std::string& meaning) {
+  if (from.error) std::rethrow_exception(from.error);
+  if (from.facts) return examine(*std::move(from.facts));
+  const bool is_refused = from.problem.code == errc::permission_denied;
+  add(at.place(), "answer", if_silent, from.problem.message, meaning,
+      is_refused ? "give the user and the password of the store's URL to this server, or correct the URL's"
+                 : "start the server, or look at its network and its log");
+  return std::nullopt;
 }
 
 void survey::examine_quorum() {
   std::vector<server_facts> answers;
   std::vector<failure> problems;
   quorum::problem_list reasons;
-  std::vector<answer> all = ask_at_once();
+  std::vector<answer> all = ask_at_once(in_.quorum);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const server_address& at = in_.quorum[i];
-    if (all[i].error) std::rethrow_exception(all[i].error);
-    if (all[i].facts) {
-      answers.push_back(examine(*std::move(all[i].facts)));
+    const failure problem = all[i].problem;
+    if (auto facts = add_answer(at, std::move(all[i]), grade::warning,
+                                "it has no vote; the others have to be a majority")) {
+      answers.push_back(*std::move(facts));
       continue;
     }
-    last_problem_ = all[i].problem;
-    add_silent(at, grade::warning, "it has no vote; the others have to be a majority");
-    reasons.add(at.place(), quorum::with_place(at.place(), last_problem_.message));
-    problems.push_back(last_problem_);
+    reasons.add(at.place(), quorum::with_place(at.place(), problem.message));
+    problems.push_back(problem);
   }
   if (answers.empty()) {
     const bool is_common = std::ranges::all_of(

@@ -180,7 +180,8 @@ bool node::interpret_replies() {
     if (c.fsm) {
       demoted = demoted || std::any_of(c.replies.begin(), c.replies.end(), is_from_replica);
       c.outcome = c.fsm->hear(std::exchange(c.replies, {}));
-      if (!c.outcome) c.outcome = c.fsm->give_up(loop_.now());
+      // A client that stood still sends nothing before the server has answered a ping: see wire::depth.
+      if (!c.outcome) c.outcome = c.fsm->give_up(loop_.now(), connection_.lock()->depth() == 0);
       if (!c.outcome) {
         connection_.restart(i);
         continue;

@@ -11,6 +11,7 @@
 
 #include "stores/redis/link/self_description.hpp"
 #include "stores/redis/protocol/keys.hpp"
+#include "stores/redis/protocol/shell_words.hpp"
 
 namespace holdfast::redis {
 
@@ -20,37 +21,19 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using grade = finding::grade;
 
-/// As one word for a shell of POSIX.
-std::string word_of(std::string_view text) {
-  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/";
-  if (!text.empty() && text.find_first_not_of(plain) == std::string_view::npos) return std::string{text};
-  std::string word{'\''};
-  for (const char c : text) {
-    if (c == '\'')
-      word += "'\\''";
-    else
-      word += c;
-  }
-  return word += '\'';
-}
-
-/// The command for a shell that deletes the key of a server's set. A terminal takes no control character, so
-/// printf writes the one of the key.
+/// The command for a shell that deletes the key of a server's set.
 std::string deletion_of_set(const settings& in, const server_address& at) {
-  const std::string key = quorum_key(in.speech.prefix);
-  const std::size_t separator = key.rfind('\x1f');
-  std::string command = "redis-cli -h " + word_of(at.host) + " -p " + word_of(at.port);
+  std::string command = "redis-cli -h " + word_for_shell(at.host) + " -p " + word_for_shell(at.port);
   if (in.database != 0) command += " -n " + std::to_string(in.database);
-  if (in.tls.on) command += in.tls.ca.empty() ? " --tls" : " --tls --cacert " + word_of(in.tls.ca);
+  if (in.tls.on) command += in.tls.ca.empty() ? " --tls" : " --tls --cacert " + word_for_shell(in.tls.ca);
   if (in.tls.on && !in.tls.verify) command += " --insecure";
-  if (in.tls.on && !in.tls.name.empty()) command += " --sni " + word_of(in.tls.name);
+  if (in.tls.on && !in.tls.name.empty()) command += " --sni " + word_for_shell(in.tls.name);
   if (in.tls.on && !in.tls.cert.empty()) {
-    command += " --cert " + word_of(in.tls.cert);
-    if (!in.tls.key.empty()) command += " --key " + word_of(in.tls.key);
+    command += " --cert " + word_for_shell(in.tls.cert);
+    if (!in.tls.key.empty()) command += " --key " + word_for_shell(in.tls.key);
   }
-  if (in.login.are_given()) command += " --user " + word_of(in.login.user) + " --askpass";
-  return command + " DEL \"$(printf '%s\\037%s' " + word_of(key.substr(0, separator)) + ' ' +
-         word_of(key.substr(separator + 1)) + ")\"";
+  if (in.login.are_given()) command += " --user " + word_for_shell(in.login.user) + " --askpass";
+  return command + " DEL " + key_for_shell(quorum_key(in.speech.prefix));
 }
 
 std::vector<std::string> places_of(const settings& in) {

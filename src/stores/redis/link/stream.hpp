@@ -30,6 +30,8 @@ class stream {
   [[nodiscard]] virtual int descriptor() const = 0;
   /// Whether reading waits until the descriptor can be written (TLS negotiates).
   [[nodiscard]] virtual bool reading_wants_to_write() const { return false; }
+  /// Whether bytes can be read of which the descriptor says nothing (TLS decrypts a whole record at once).
+  [[nodiscard]] virtual bool has_buffered() const { return false; }
 };
 
 /// Takes a connected, non-blocking socket over.

@@ -9,6 +9,14 @@
 
 namespace holdfast::redis {
 
+namespace {
+
+/// Reads at one wake-up. One thread reads all connections and serves the callers: a server that sends without
+/// a pause must not keep it. What is left in the socket wakes it again.
+constexpr int reads_at_once = 16;
+
+}  // namespace
+
 void pending_command::complete() {
   if (on_answer) return std::exchange(on_answer, nullptr)(replies.empty() ? nullptr : &replies.back());
   if (redirected != nullptr && fsm && fsm->redirection()) {
@@ -78,11 +86,11 @@ void wire::write_out() {
 }
 
 void wire::read(std::vector<char>& buffer, std::vector<value>& messages) {
-  while (true) {
+  for (int reads = 0; reads < reads_at_once || connection_.stream->has_buffered(); ++reads) {
     const std::size_t n = connection_.stream->read_some(buffer.data(), buffer.size());
     connection_.parser.feed({buffer.data(), n});
     while (auto message = connection_.parser.next()) messages.push_back(std::move(*message));
-    if (n == 0 || (n < buffer.size() && !is_tls_)) return;  // TLS may hold more than it gave
+    if (n == 0 || (n < buffer.size() && !is_tls_)) return;  // a read of TLS ends with a record
   }
 }
 

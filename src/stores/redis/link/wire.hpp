@@ -99,7 +99,8 @@ class wire {
   [[nodiscard]] bool may_be_outdated(const pending_command& answered) const {
     return is_outdated(answered.sent);
   }
-  /// Appends the messages that have come. \param buffer for the bytes.
+  /// Appends the messages that have come: where there are many, the first of them, and the descriptor can
+  /// still be read. \param buffer for the bytes.
   /// \throws connection_error, parser::garbage.
   void read(std::vector<char>& buffer, std::vector<value>& messages);
   /// The command that ends this connection over another one; may be empty.

@@ -81,6 +81,15 @@ std::string guard_key(std::string_view prefix) { return stem_of(std::string{pref
 
 std::string quorum_key(std::string_view prefix) { return stem_of(std::string{prefix}) + "quorum"; }
 
+std::string literally(std::string_view bytes) {
+  std::string pattern;
+  for (const char c : bytes) {
+    if (std::string_view{"*?[]\\^-"}.find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
 /// A pattern of an ACL contains no blank, whatever the quotes: there any character is meant.
 std::string key_grant(std::string_view before, std::string_view prefix) {
   std::string pattern{'~'};

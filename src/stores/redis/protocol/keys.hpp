@@ -37,6 +37,9 @@ struct keys {
 /// \param before the prefix stands in the keys: a pattern, which may be empty.
 [[nodiscard]] std::string key_grant(std::string_view before, std::string_view prefix);
 
+/// Returns a pattern of SCAN that matches exactly these bytes.
+[[nodiscard]] std::string literally(std::string_view bytes);
+
 /// A hash tag of a slot, without its braces.
 [[nodiscard]] std::string tag_in(std::uint16_t slot);
 

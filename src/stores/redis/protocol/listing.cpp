@@ -16,16 +16,6 @@ namespace {
 
 constexpr std::size_t names_at_once = 64;
 
-/// Returns a pattern of SCAN that matches exactly these bytes.
-std::string literally(std::string_view bytes) {
-  std::string pattern;
-  for (const char c : bytes) {
-    if (std::string_view{"*?[]\\^-"}.find(c) != std::string_view::npos) pattern += '\\';
-    pattern += c;
-  }
-  return pattern;
-}
-
 }  // namespace
 
 /// One pass finds both kinds of keys, because a fence's key contains the lock's key.

@@ -103,9 +103,13 @@ std::optional<request_fsm::outcome> request_fsm::hear(std::vector<value> replies
   }
 }
 
-std::optional<request_fsm::outcome> request_fsm::give_up(store::time_point now) const {
-  if (stage_ != stage::text || now < request_.send_by) return std::nullopt;
-  return store::request_error{{errc::unavailable, "the server did not know the script in time"}, true, false};
+std::optional<request_fsm::outcome> request_fsm::give_up(store::time_point now, bool has_to_ask) const {
+  if (stage_ != stage::text) return std::nullopt;
+  const bool is_late = tickets::is_too_late(request_, now);
+  if (!is_late && !has_to_ask) return std::nullopt;
+  const char* const reason = is_late ? "the server did not know the script in time"
+                                     : "the server did not know the script, and may grant nothing any more";
+  return store::request_error{{errc::unavailable, reason}, true, is_placed_};
 }
 
 /// A server does not say which key is of a wrong type: TYPE finds it, so that the message can name it.
@@ -283,10 +287,9 @@ void request_fsm::say_script(std::string& out, bool in_full) const {
       append_number(out, keep);
       break;
     case task::annotate:
-      begin_with_keys(3);
+      begin_with_keys(2);
       append_bulk_string(out, request_.owner.hex());
       append_bulk_string(out, metadata_of(request_));
-      append_number(out, keep);
       break;
     case task::request_release:
       begin_with_keys(4);

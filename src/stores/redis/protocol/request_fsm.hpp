@@ -38,9 +38,10 @@ class request_fsm {
                                 shard_channels* channels = nullptr);
   /// Takes all replies to the commands that `say` appended last. Without an outcome, call `say` again.
   [[nodiscard]] std::optional<outcome> hear(std::vector<value> replies);
-  /// Without an outcome: the one of a request that is not sent again, as its time is over. Nothing has been
-  /// carried out then.
-  [[nodiscard]] std::optional<outcome> give_up(store::time_point now) const;
+  /// Without an outcome: the one of a request that is not sent again, as its time is over, or as the server
+  /// may grant nothing any more. What the server did not know has not been carried out.
+  /// \param has_to_ask the server has to be asked first whether it grants: see failover_guard.
+  [[nodiscard]] std::optional<outcome> give_up(store::time_point now, bool has_to_ask = false) const;
   /// Which server has to be asked instead, once `hear` has returned. The outcome is an error for whoever does
   /// not follow it.
   [[nodiscard]] const std::optional<redis::redirection>& redirection() const { return redirection_; }

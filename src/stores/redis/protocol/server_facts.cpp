@@ -34,11 +34,17 @@ std::string_view server_facts::field(std::string_view name) const { return text_
 
 std::string_view server_facts::setting(std::string_view name) const { return text_of(settings, name); }
 
+std::string_view server_facts::state(std::string_view name) const {
+  return cluster ? text_of(*cluster, name) : std::string_view{};
+}
+
 std::int64_t server_facts::number(std::string_view info_field) const { return number_in(field(info_field)); }
 
 std::int64_t server_facts::number_set(std::string_view setting_name) const {
   return number_in(setting(setting_name));
 }
+
+std::int64_t server_facts::state_number(std::string_view name) const { return number_in(state(name)); }
 
 std::chrono::milliseconds pause_left(const server_facts& of, std::chrono::milliseconds guard,
                                      std::chrono::milliseconds now) {

@@ -9,6 +9,7 @@
 
 #include "holdfast/diagnosis.hpp"
 #include "stores/redis/protocol/dialect.hpp"
+#include "stores/redis/protocol/key_sample.hpp"
 #include "stores/redis/protocol/value.hpp"
 
 namespace holdfast::redis {
@@ -41,7 +42,10 @@ struct server_facts {
   std::string guard_marker;  // see failover_guard; empty: there is none, or it was not asked for
   bool has_guard = false;    // of its own: it is no node of a cluster, and no one of several servers
   std::optional<value> set;  // the reply to GET of quorum_key, of one of several servers; empty: not asked
-  std::string obstacle;      // an error with which it refuses everybody for now; empty: none
+  std::optional<fields> cluster;        // CLUSTER INFO, of a node of a cluster; empty: not asked
+  std::string cluster_error;            // where it does not answer that
+  std::optional<key_sample> side_keys;  // empty: not asked
+  std::string obstacle;                 // an error with which it refuses everybody for now; empty: none
 
   struct denial {
     right missing;
@@ -52,9 +56,11 @@ struct server_facts {
   /// Empty: it did not say so.
   [[nodiscard]] std::string_view field(std::string_view name) const;
   [[nodiscard]] std::string_view setting(std::string_view name) const;
+  [[nodiscard]] std::string_view state(std::string_view name) const;  // of the cluster
   /// Zero where it is not there; never so large that it overflows as another unit.
   [[nodiscard]] std::int64_t number(std::string_view info_field) const;
   [[nodiscard]] std::int64_t number_set(std::string_view setting_name) const;
+  [[nodiscard]] std::int64_t state_number(std::string_view name) const;
 };
 
 /// How long a server still grants nothing new, by its marker or by its start; zero: it grants. An estimate:
@@ -75,6 +81,10 @@ struct server_facts {
 /// `appendfsync always`, and `no-appendfsync-on-rewrite no`. Without the last one, writes may go without the
 /// disk while the file is written anew.
 [[nodiscard]] bool keep_each_write(const server_facts::fields& settings);
+
+/// Parts of `findings_of`: what a node says of its cluster, and what the side keys say of their clients.
+void examine_cluster(const server_facts& facts, std::vector<finding>& to);
+void examine_keys(const server_facts& facts, const dialect& in, std::vector<finding>& to);
 
 /// Holds what a server has said to the conditions of docs/stores/redis.md.
 /// \param longest_ttl in use, with its grace.

@@ -61,6 +61,8 @@ class examination {
     examine_scripts();
     examine_access();
     examine_rights();
+    examine_cluster(facts_, found_);
+    examine_keys(facts_, in_, found_);
     return std::move(found_);
   }
 

@@ -78,6 +78,13 @@ void link::end_session() {
   if (on_session_) on_session_();  // notices that the session has ended
 }
 
+/// Again: there may have been no memory for the holds to hear of it, and the next session would extend them.
+/// \throws what the handler throws; then there must be no next session yet.
+void link::end_former_session() {
+  const runtime::core_lock now{loop(), true};
+  if (!proven_) end_session();
+}
+
 /// Calls the handler in steps, because answers arrive often, and the handler may have to move many deadlines.
 void link::extend_session(store::time_point sent_at) {
   if (!proven_ || sent_at <= *proven_) return;
@@ -129,6 +136,7 @@ change_tracking::actions link::tracking_actions() {
 // ---- the connection
 
 std::unique_ptr<wire> link::connect(int stop) {
+  if (settings_.session) end_former_session();
   const store::time_point since = boot_clock::now();
   const owner_id client = settings_.session ? owner_id::random() : client_;
   const std::optional<owner_id> former = settings_.session ? former_client_ : client_;

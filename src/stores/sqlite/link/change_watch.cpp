@@ -16,6 +16,7 @@ namespace holdfast::sqlite {
 namespace {
 
 constexpr std::chrono::seconds backstop{1};
+constexpr int blocks_at_once = 16;  // as in mailbox.cpp
 
 std::pair<long, long> look_of(const std::string& path) {
   struct stat info{};
@@ -31,24 +32,36 @@ change_watch::change_watch(runtime::event_loop& on, const std::string& database,
   const std::filesystem::path path{database};
   file_ = path.filename().string();
   const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
-  inotify_ = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-  if (inotify_ >= 0 &&
-      ::inotify_add_watch(inotify_, folder.c_str(), IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_DELETE) >= 0) {
-    listening_ = on.on_readable(inotify_, [this] { receive(); });
-  }
   look_again();
+  inotify_ = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  if (inotify_ < 0) return;
+  if (::inotify_add_watch(inotify_, folder.c_str(), IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_DELETE) < 0)
+    return;
+  try {
+    listening_ = on.on_readable(inotify_, [this] { receive(); });
+  } catch (...) {  // out of memory; the destructor does not run
+    loop_.cancel(next_look_);
+    ::close(inotify_);
+    throw;
+  }
 }
 
 change_watch::~change_watch() {
-  *alive_ = false;
-  listening_.reset();
+  listening_.reset();  // without the core lock, for which receive() may be waiting
+  {
+    const runtime::core_lock now{loop_, true};
+    loop_.cancel(next_look_);
+  }
   if (inotify_ >= 0) ::close(inotify_);
 }
 
 void change_watch::receive() {
   alignas(inotify_event) std::array<char, 16384> events{};
   bool is_of_database = false;
-  for (ssize_t got = 0; (got = ::read(inotify_, events.data(), events.size())) > 0;) {
+  // What is left wakes the loop again, after the timers that are due.
+  for (int block = 0; block < blocks_at_once; ++block) {
+    const ssize_t got = ::read(inotify_, events.data(), events.size());
+    if (got <= 0) break;
     for (std::size_t at = 0; at < static_cast<std::size_t>(got);) {
       inotify_event e{};
       std::memcpy(&e, &events[at], sizeof e);
@@ -58,17 +71,15 @@ void change_watch::receive() {
       at += sizeof e + e.len;
     }
   }
-  if (is_of_database) changed_();
+  if (!is_of_database) return;
+  const runtime::core_lock now{loop_};
+  changed_();
 }
 
 void change_watch::look_again() {
-  loop_.at(loop_.now() + backstop, [this, alive = alive_] {
-    if (!*alive) return;
+  next_look_ = loop_.at(loop_.now() + backstop, [this] {
     const auto look = look_of(wal_);
-    if (std::exchange(seen_, look) != look)
-      loop_.defer([this, alive] {
-        if (*alive) changed_();
-      });
+    if (std::exchange(seen_, look) != look) changed_();
     look_again();
   });
 }

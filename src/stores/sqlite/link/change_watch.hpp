@@ -14,8 +14,9 @@ namespace holdfast::sqlite {
 class change_watch {
  public:
   /// Under the core lock.
-  /// \param changed called without the core lock, on the loop's thread.
+  /// \param changed called under the core lock, on the loop's thread.
   change_watch(runtime::event_loop& on, const std::string& database, std::function<void()> changed);
+  /// Without the core lock, by any thread. `changed` is not called afterwards.
   ~change_watch();
   change_watch(const change_watch&) = delete;
   change_watch& operator=(const change_watch&) = delete;
@@ -30,7 +31,7 @@ class change_watch {
   std::function<void()> changed_;
   int inotify_ = -1;
   std::shared_ptr<void> listening_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  runtime::event_loop::timer next_look_ = 0;
   std::pair<long, long> seen_{};  // size and time of the -wal file
 };
 

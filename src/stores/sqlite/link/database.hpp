@@ -81,6 +81,8 @@ class database {
   enum class creation : std::uint8_t { allowed, forbidden };
   /// Thrown where creation is forbidden, and there is no database.
   class absent : public std::exception {};
+  /// Thrown where the path leads to another file than the one that was opened.
+  class replaced : public std::exception {};
   database(const settings& s, creation make);
 
   /// A statement, and where its parameters come from and its columns go.
@@ -100,6 +102,7 @@ class database {
   bool open();
   void open_or_throw();
   void open_file();
+  [[nodiscard]] bool has_moved() const;
   void close() noexcept;
   void make_tables();
   void expire_former_boot();

@@ -76,6 +76,8 @@ void read_content(file_facts& facts, const sql::tables& names, milliseconds limi
     facts.read_problem = "it was not read, because of the files beside it";
     return;
   }
+  fork_guard::close_inherited();
+  const annotated::lock no_fork{fork_guard::reading()};
   const auto until = steady_clock::now() + limit;
   constexpr int tries = 3;
   for (int done = 0; done < tries; ++done) {
@@ -85,7 +87,6 @@ void read_content(file_facts& facts, const sql::tables& names, milliseconds limi
       return file_state::of(facts.path) != before || (from && from->has_changed());
     };
     try {
-      fork_guard::close_inherited();
       from.emplace(facts.path, until);
       facts.database = content_of(*from, facts.path, names);
       const bool is_doubtful = from->is_without_locks() || is_damaged(facts.database);

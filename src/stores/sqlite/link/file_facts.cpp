@@ -38,6 +38,10 @@ std::string quoted(const std::string& path) {
 
 std::string in_mib(std::uint64_t bytes) { return std::to_string(bytes / mib) + " MiB"; }
 
+std::string size_text(std::uint64_t bytes) {
+  return bytes < mib ? std::to_string(bytes / 1024) + " KiB" : in_mib(bytes);
+}
+
 std::string described(const file_facts::entry& one) {
   return one.path + " has the mode " + octal(one.mode) + ", and belongs to uid " + std::to_string(one.owner) +
          ", gid " + std::to_string(one.group);
@@ -81,7 +85,8 @@ class examination {
 
   void examine_file() {
     if (!facts_.file) return add("file", grade::kept, "it is not there yet; the first lock makes it");
-    if (facts_.database) return add("file", grade::kept, "it can be read");
+    if (facts_.database)
+      return add("file", grade::kept, "it can be read, and has " + size_text(facts_.file->bytes));
     if (facts_.read_problem.empty())
       return add("file", grade::kept, "it is empty; the first lock makes its tables");
     add("file", grade::unknown, facts_.read_problem,
@@ -320,7 +325,8 @@ class examination {
 std::optional<file_facts::entry> file_facts::entry::of(const std::string& path) {
   struct stat info{};
   if (::lstat(path.c_str(), &info) != 0) return std::nullopt;
-  return entry{path, info.st_uid, info.st_gid, info.st_mode, info.st_nlink};
+  return entry{path,         info.st_uid,   info.st_gid,
+               info.st_mode, info.st_nlink, static_cast<std::uint64_t>(info.st_size)};
 }
 
 std::vector<finding> findings_of(const file_facts& facts) { return examination{facts}.run(); }

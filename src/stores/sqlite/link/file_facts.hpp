@@ -21,6 +21,7 @@ struct file_facts {
     gid_t group = 0;
     mode_t mode = 0;
     nlink_t names = 1;
+    std::uint64_t bytes = 0;
 
     [[nodiscard]] static std::optional<entry> of(const std::string& path);
     [[nodiscard]] bool may_be_written_by(mode_t bits) const noexcept { return (mode & bits) != 0; }

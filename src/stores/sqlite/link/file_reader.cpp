@@ -8,6 +8,7 @@
 
 #include "stores/sqlite/link/database.hpp"
 #include "stores/sqlite/link/request_error.hpp"
+#include "stores/sqlite/link/schema_trust.hpp"
 
 namespace holdfast::sqlite {
 
@@ -101,6 +102,7 @@ void file_reader::open(const char* parameters) {
                         SQLITE_OPEN_NOFOLLOW;
   const int code = sqlite3_open_v2(uri_of(path_, parameters).c_str(), &db_, flags, nullptr);
   if (code != SQLITE_OK) throw failed(db_, code, path_);
+  trust_no_schema(db_);
   sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   const auto left = std::max(milliseconds{}, std::chrono::ceil<milliseconds>(until_ - steady_clock::now()));
   sqlite3_busy_timeout(db_, static_cast<int>(left.count()));

@@ -11,14 +11,19 @@ namespace holdfast::sqlite {
 namespace {
 
 // Never destroyed: a fork may come as late as the program's last destructor.
+annotated::mutex& reader_mutex = *new annotated::mutex;
 annotated::mutex& mutex = *new annotated::mutex;
 std::set<link*>& links HOLDFAST_GUARDED_BY(mutex) = *new std::set<link*>;
 std::set<link*>& inherited HOLDFAST_GUARDED_BY(mutex) = *new std::set<link*>;
 
 }  // namespace
 
-void fork_guard::add(link& l) {
+void fork_guard::watch_forks() {
   [[maybe_unused]] static const int registered = ::pthread_atfork(before_fork, in_parent, in_child);
+}
+
+void fork_guard::add(link& l) {
+  watch_forks();
   const annotated::lock held{mutex};
   links.insert(&l);
 }
@@ -28,10 +33,16 @@ void fork_guard::remove(link& l) noexcept {
   links.erase(&l);
 }
 
+annotated::mutex& fork_guard::reading() {
+  watch_forks();
+  return reader_mutex;
+}
+
 // The three around a fork lock and unlock as many mutexes as there are links, which the analysis cannot
 // follow.
 
 void fork_guard::before_fork() noexcept HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {
+  reader_mutex.lock();
   mutex.lock();
   for (link* l : links) l->executing().lock();
 }
@@ -39,6 +50,7 @@ void fork_guard::before_fork() noexcept HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {
 void fork_guard::in_parent() noexcept HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {
   for (link* l : links) l->executing().unlock();
   mutex.unlock();
+  reader_mutex.unlock();
 }
 
 void fork_guard::in_child() noexcept HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {
@@ -46,6 +58,7 @@ void fork_guard::in_child() noexcept HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {
   inherited.merge(links);
   links.clear();
   mutex.unlock();
+  reader_mutex.unlock();
 }
 
 void fork_guard::close_inherited() {

@@ -1,7 +1,9 @@
 #include "stores/sqlite/link/link.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <map>
+#include <new>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -15,7 +17,6 @@ link::link(runtime::event_loop& on, const database::settings& s, std::function<v
     : batching_link{on},
       settings_{s},
       prepare_{std::move(prepare)},
-      database_{(fork_guard::close_inherited(), database::find(s))},
       mailbox_{on, s.path, [this](const std::vector<store::notification>& received) { deliver(received); }},
       watchers_{on,
                 [this](const store::watched& target, bool on_now) {
@@ -24,12 +25,34 @@ link::link(runtime::event_loop& on, const database::settings& s, std::function<v
                 }},
       states_{on, [this](tickets::request r, on_reply handler) { send(std::move(r), std::move(handler)); },
               [this](const std::string& name) { watchers_.ring_only(name); }} {
-  if (database_) prepare_ = nullptr;
+  fork_guard::close_inherited();
   fork_guard::add(*this);
-  start();
+  try {
+    find_database();
+    start();
+  } catch (...) {  // the destructor does not run
+    leave();
+    throw;
+  }
 }
 
-link::~link() { fork_guard::remove(*this); }
+link::~link() { leave(); }
+
+void link::find_database() {
+  const annotated::lock no_fork{executing()};
+  database_ = database::find(settings_);
+  if (database_) prepare_ = nullptr;
+}
+
+/// Closes the database while no fork() can happen, and lets go of the guard after that: a child must inherit
+/// neither a mutex of SQLite's that is locked nor a database that it would not close.
+void link::leave() noexcept {
+  {
+    const annotated::lock no_fork{executing()};
+    database_.reset();
+  }
+  fork_guard::remove(*this);
+}
 
 void link::shut() {
   batching_link::shut();
@@ -44,7 +67,7 @@ void link::shut() {
 std::shared_ptr<void> link::watch(store::watched target, std::function<void()> changed) {
   if (!changes_) {
     changes_ = std::make_unique<change_watch>(owner(), settings_.path, [this] {
-      const runtime::core_lock now{owner()};
+      owner().assert_core_locked();
       watchers_.ring_only(std::nullopt);
       states_.look();
     });
@@ -104,9 +127,26 @@ bool link::execute(std::vector<job>& batch, bool last_try) {
   } catch (const error& e) {
     return fail_all(
         {{e.code(), e.detail()}, e.code() == errc::unavailable || e.code() == errc::exhausted, false});
+  } catch (const std::bad_alloc&) {
+    give_up_database();
+    return fail_all({{errc::exhausted, "out of memory"}, true, false});
+  } catch (const std::exception&) {
+    give_up_database();
+    return fail_all(
+        {{errc::corrupt_store, settings_.path +
+                                   ": the tables returned rows of an unexpected form; check who may write "
+                                   "the file, and choose another path"},
+         false,
+         false});
   }
   distribute(notifications);
   return true;
+}
+
+/// In a transaction, or before one.
+void link::give_up_database() noexcept {
+  if (database_) database_->roll_back();
+  database_.reset();
 }
 
 /// Another process holds the file for microseconds as a rule: less than a sleep takes.

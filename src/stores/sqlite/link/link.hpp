@@ -37,9 +37,12 @@ class link final : public runtime::batching_link {
  private:
   friend class fork_guard;
 
+  void find_database();
+  void leave() noexcept;
   bool execute(std::vector<job>& batch, bool last_try) override HOLDFAST_REQUIRES(executing());
   void open_for(const std::vector<job>& batch) HOLDFAST_REQUIRES(executing());
   [[nodiscard]] bool begin(database::access mode) HOLDFAST_REQUIRES(executing());
+  void give_up_database() noexcept HOLDFAST_REQUIRES(executing());
   void distribute(const std::vector<store::client_notification>& notifications)
       HOLDFAST_REQUIRES(executing());
 

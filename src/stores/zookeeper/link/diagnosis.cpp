@@ -52,9 +52,9 @@ std::uint64_t bytes_of(const std::vector<std::string>& names) {
 /// Lists the nodes below the root that are no contenders. \throws runtime::connection_error.
 void measure_lists(session_reader& in, ensemble_facts::session& found) {
   std::deque<std::string> rest{found.root};
-  for (std::size_t lists = 0; !rest.empty(); ++lists) {
-    if (lists == most_lists) {
-      found.unseen = "there were too many nodes to look at all";
+  for (; !rest.empty(); ++found.lists) {
+    if (found.lists == most_lists) {
+      found.has_more = true;
       return;
     }
     const std::string path = rest.front();
@@ -112,6 +112,7 @@ class ensemble_survey {
 
   std::vector<finding> run(bool asks_for_world) && {
     facts_.requested = settings_.session_timeout;
+    facts_.buffer_bytes = settings_.buffer_bytes;
     facts_.user = settings_.auth.substr(0, settings_.auth.find(':'));
     facts_.asks_for_world = asks_for_world;
     facts_.makes_world = settings_.acl == settings::access::world;

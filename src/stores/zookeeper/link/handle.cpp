@@ -20,6 +20,9 @@ namespace {
 // Codes of newer servers, which the library's header lacks.
 constexpr int quota_exceeded = -125;
 
+/// Less is no session: its beats would follow one another without a pause. A URL asks for no less.
+constexpr std::chrono::milliseconds shortest_session{100};
+
 answer answer_of(int code) {
   switch (code) {
     case ZOK: return answer::done;
@@ -119,17 +122,19 @@ struct handle::callbacks {
     p->owner->news_.emplace_back(answered{std::move(p->handler), std::move(r)});
   }
 
-  /// The server's reply ended too soon. No exception may leave a callback of the library.
+  /// The server's reply ended too soon, or cannot belong to the request. No exception may leave a callback of
+  /// the library.
   static void set_damaged(result& r) {
     r.code = answer::other;
     r.reason = {errc::corrupt_store, "the server's reply about " + r.path +
-                                         " is not whole; look at its log, and whether a proxy cuts replies"};
+                                         " is damaged; look at its log, and whether a proxy changes replies"};
   }
 
   static void created(int code, const char* path, const Stat* about, const void* data) {
     auto [p, r] = take(data, code);
-    if (code == ZOK && path == nullptr) set_damaged(r);
-    if (code == ZOK && path != nullptr) r.path = path;
+    const bool is_whole = path != nullptr && may_create(p->step, path);
+    if (code == ZOK && !is_whole) set_damaged(r);
+    if (code == ZOK && is_whole) r.path = path;
     if (code == ZOK) r.about = status_of(about);
     give(std::move(p), std::move(r));
   }
@@ -164,18 +169,20 @@ struct handle::callbacks {
     if (type != ZOO_SESSION_EVENT) return;
     handle& h = *static_cast<handle*>(context);
     if (state == ZOO_CONNECTED_STATE) {
+      const std::chrono::milliseconds timeout{zoo_recv_timeout(zk)};
+      if (timeout < shortest_session) return h.refuse(timeout);
       h.connected_ = true;
       h.failures_ = h.left_ = 0;
       h.dialled_.reset();
-      h.news_.emplace_back(connected{zoo_client_id(zk)->client_id,
-                                     std::chrono::milliseconds{zoo_recv_timeout(zk)}, h.attempt_});
+      h.news_.emplace_back(connected{zoo_client_id(zk)->client_id, timeout, h.attempt_});
       return;
     }
     h.connected_ = false;
     if (state == ZOO_EXPIRED_SESSION_STATE)
       h.news_.emplace_back(handle::ended{});
     else if (state == ZOO_AUTH_FAILED_STATE)
-      h.news_.emplace_back(shut_out{});
+      h.news_.emplace_back(shut_out{
+          {errc::permission_denied, "the servers refused the 'auth' of the URL; check user and password"}});
     else
       h.news_.emplace_back(disconnected{});
   }
@@ -289,6 +296,14 @@ int handle::submit(const operation& step, pending* p) {
 }
 
 bool handle::is_cut() const { return connected_ && zoo_state(zk_) != ZOO_CONNECTED_STATE; }
+
+/// The library has taken over the timeout, and would ask the next server for a session of this length.
+void handle::refuse(std::chrono::milliseconds timeout) {
+  news_.emplace_back(shut_out{
+      {errc::unavailable, "a server gave a session of " + std::to_string(timeout.count()) +
+                              " ms, and the shortest one is " + std::to_string(shortest_session.count()) +
+                              " ms; check its minSessionTimeout and maxSessionTimeout"}});
+}
 
 /// The library does not report a connection that broke while sending.
 void handle::notice_cut() {

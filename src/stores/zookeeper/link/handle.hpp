@@ -38,8 +38,12 @@ class handle {
     store::time_point began;
   };
   struct disconnected {};
-  struct ended {};     // by the servers: this handle cannot connect any more
-  struct shut_out {};  // the servers refused the credentials; this handle cannot connect any more
+  struct ended {};  // by the servers: this handle cannot connect any more
+  /// The servers refused the credentials, or gave a session that is too short; this handle cannot connect any
+  /// more.
+  struct shut_out {
+    failure reason;
+  };
   using news = std::variant<answered, happening, connected, disconnected, ended, shut_out>;
 
   /// \throws runtime::connection_error.
@@ -78,6 +82,7 @@ class handle {
 
   void note(int code);
   void notice_cut();
+  void refuse(std::chrono::milliseconds timeout);
   [[nodiscard]] std::chrono::milliseconds patience_with_each() const;
   void go_to_the_next_in_time(interest& i);
   [[nodiscard]] int submit(const operation& step, pending* p);

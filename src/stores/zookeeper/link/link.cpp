@@ -59,12 +59,13 @@ std::optional<store::time_point> link::session_until() const {
   return session_.session_until();
 }
 
-// Set while the client is made, and taken back when its threads have ended: nobody else is there.
-void link::on_notifications(on_notification handler) HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {
+void link::on_notifications(on_notification handler) {
+  loop_.assert_core_locked();
   session_.on_notifications(std::move(handler));
 }
 
-void link::on_session(const std::function<void()>& extended) HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {
+void link::on_session(const std::function<void()>& extended) {
+  loop_.assert_core_locked();
   session_.on_session(extended);
 }
 
@@ -221,11 +222,8 @@ void link::deliver() {
         connected_ = false;
         over_ = true;
         lost_ = clock::now();
-        if (std::holds_alternative<handle::shut_out>(each)) {
-          down_ = failure{
-              errc::permission_denied,
-              settings_.place() + ": the servers refused the 'auth' of the URL; check user and password"};
-        }
+        if (const auto* refused = std::get_if<handle::shut_out>(&each))
+          down_ = failure{refused->reason.code, settings_.place() + ": " + refused->reason.message};
       }
     }
   }
@@ -250,9 +248,8 @@ void link::pass_on(handle::news& news) {
     report_disconnected("the connection has ended");
     session_.disconnected();
   } else {  // ended, shut_out
-    report_disconnected(std::holds_alternative<handle::ended>(news)
-                            ? "the session has ended"
-                            : "the servers refused the 'auth' of the URL");
+    const auto* refused = std::get_if<handle::shut_out>(&news);
+    report_disconnected(refused == nullptr ? "the session has ended" : refused->reason.message.c_str());
     end_session();
   }
 }
@@ -302,7 +299,7 @@ void link::open() {
   }
   former.reset();
   fail_queue();
-  if (refused) pause(1000ms);  // the servers would refuse the credentials again
+  if (refused) pause(1000ms);  // the servers would refuse it again
   const name_lookup::outcome found = look_up();
   const auto* const unknown = std::get_if<failure>(&found);
   if (unknown != nullptr) return no_session(*unknown);
@@ -331,10 +328,12 @@ void link::no_session(const failure& reason) {
 
 name_lookup::outcome link::look_up() {
   std::shared_ptr<name_lookup> lookup;
-  {
+  try {
     const annotated::lock held{pause_mutex_};
     lookup = lookup_ = name_lookup::begin(settings_.servers);
     if (stopping_) lookup_->cancel();
+  } catch (const error& e) {  // the system has no thread for it
+    return failure{e.code(), e.detail()};
   }
   return lookup->wait(settings_.connect_limit);
 }

@@ -28,6 +28,8 @@ struct settings {
       30'000};  // the requested timeout; the servers keep it within their bounds
   std::chrono::milliseconds connect_limit{10'000};  // after that long without a connection, requests fail
 
+  std::int64_t buffer_bytes = 0xfffff;  // jute.maxbuffer of the servers and clients, which no server tells
+
   std::string auth_scheme;  // empty: no authentication
   std::string auth;
   enum class access : std::uint8_t { world, creator, digest } acl = access::world;

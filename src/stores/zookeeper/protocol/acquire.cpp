@@ -107,9 +107,12 @@ void claim_queue::entered(const arrival& a, const listing& l) {
     c->now = claim::phase::unsure;
     return handler(request_error_of(own_node));
   }
+  // A damaged reply: the node is there, under an unknown number.
+  if (own_node.reason.code == errc::corrupt_store) return start_over(*c, handler, request_error_of(own_node));
   if (own_node.code != answer::done) return fail_entry(*c, handler, request_error_of(own_node));
 
-  c->place = parse(style_, std::string_view{own_node.path}.substr(c->queue.size() + 1));
+  c->place = contender_at(style_, c->queue, own_node.path);
+  if (!c->place) return start_over(*c, handler, misnamed(own_node));
   c->token = token_of(own_node.about);
   claims_.own(own_node.path, *c);
   // A client that may not list the queue must not be in it: others would wait behind it without need.

@@ -35,13 +35,14 @@ struct claim {
   std::vector<std::string> leases;  // of permits: the nodes of the hold
   std::string gate;                 // of permits that hold: the former place in the queue
   fencing_token token;
-  bool settled = false;   // waiting or choosing: the awaited node is watched or polled
-  bool watched = false;   // its own nodes are watched, or will be by requests in flight
-  bool polled = false;    // is in the line of polling claims
-  bool lowering = false;  // a downgrade may have been carried out
-  std::string awaited;    // the node whose removal it waits for
-  bool heeds = false;     // former holders may have left marks
-  bool marked = false;    // its own mark may be there
+  bool settled = false;             // waiting or choosing: the awaited node is watched or polled
+  bool watched = false;             // its own nodes are watched, or will be by requests in flight
+  bool has_unread_request = false;  // to release: it came before the client knew that it holds
+  bool polled = false;              // is in the line of polling claims
+  bool lowering = false;            // a downgrade may have been carried out
+  std::string awaited;              // the node whose removal it waits for
+  bool heeds = false;               // former holders may have left marks
+  bool marked = false;              // its own mark may be there
   std::optional<std::int64_t> written_capacity{};  // of permits: as the last to hold some has written it
   bool rests = false;                              // leaving: its mark stays
   bool looks = false;                              // checking: a look at the name is under way or will be

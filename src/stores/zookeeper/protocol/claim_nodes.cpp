@@ -43,6 +43,13 @@ store::request_error session_ended(bool maybe_executed) {
   return {{errc::unavailable, "the session ended"}, true, maybe_executed};
 }
 
+store::request_error misnamed(const result& creation) {
+  return {{errc::corrupt_store, "the servers gave the node of a claim another name (" + creation.path +
+                                    "); look at their logs, and whether a proxy changes replies"},
+          false,
+          false};
+}
+
 std::vector<contender> made_with(layout style, const owner_id& guid,
                                  const std::vector<std::string>& children) {
   std::vector<contender> all;

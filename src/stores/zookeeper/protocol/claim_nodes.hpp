@@ -29,6 +29,9 @@ namespace holdfast::zookeeper {
 /// \param maybe_executed the claim may have been made.
 [[nodiscard]] store::request_error session_ended(bool maybe_executed);
 
+/// The error of a reply by which the node of a claim has a name that it cannot have.
+[[nodiscard]] store::request_error misnamed(const result& creation);
+
 /// The nodes among `children` with this guid.
 [[nodiscard]] std::vector<contender> made_with(layout style, const owner_id& guid,
                                                const std::vector<std::string>& children);

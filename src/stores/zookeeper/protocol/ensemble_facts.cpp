@@ -13,17 +13,18 @@ using grade = finding::grade;
 using server = ensemble_facts::server;
 using std::chrono::milliseconds;
 
-constexpr std::int64_t safe_ticks = 8;             // of a session, see the page
-constexpr std::int64_t least_ticks = 2;            // likewise
-constexpr std::int64_t many_outstanding = 100;     // requests that wait in a server
-constexpr double slow_answers = 500;               // ms, on the average
-constexpr std::uint64_t default_buffer = 1 << 20;  // jute.maxbuffer, of servers and of Java clients
+constexpr std::int64_t safe_ticks = 8;          // of a session, see the page
+constexpr std::int64_t least_ticks = 2;         // likewise
+constexpr std::int64_t many_outstanding = 100;  // requests that wait in a server
+constexpr double slow_answers = 500;            // ms, on the average
 constexpr std::int64_t largest_number = 1'000'000'000'000'000;
 
 std::string text_of(milliseconds length) {
   if (length.count() % 1000 == 0) return std::to_string(length.count() / 1000) + " s";
   return std::to_string(length.count()) + " ms";
 }
+
+std::string in_kib(std::uint64_t bytes) { return std::to_string(bytes / 1024) + " KiB"; }
 
 /// The conditions of a server, each with its finding.
 class server_examination {
@@ -56,7 +57,8 @@ class server_examination {
                    std::move(remedy)});
   }
   static std::string described(const std::string& mode) {
-    return mode == "standalone" ? "a server that stands alone" : "a " + mode;
+    if (mode == "standalone") return "a server that stands alone";
+    return (mode == "observer" ? "an " : "a ") + mode;
   }
 
   void examine_commands() {
@@ -196,7 +198,8 @@ class examination {
       ++(value.find(":observer") == std::string::npos ? votes : observers);
     }
     const std::string also =
-        observers == 0 ? std::string{} : " and " + std::to_string(observers) + " observers";
+        observers == 0 ? std::string{}
+                       : " and " + std::to_string(observers) + (observers == 1 ? " observer" : " observers");
     if (votes == 0 && std::ranges::none_of(facts_.servers, &server::stands_alone)) {
       return add(
           "size", grade::unknown, "the members cannot be read from /zookeeper/config",
@@ -298,20 +301,26 @@ class examination {
 
   /// Servers and Java's clients refuse what is longer.
   void examine_lists(const ensemble_facts::session& in) {
-    if (in.largest_list_bytes > default_buffer / 2) {
+    const auto buffer = static_cast<std::uint64_t>(facts_.buffer_bytes);
+    const std::string most = in_kib(buffer + 1);
+    if (in.largest_list_bytes > buffer / 2) {
       return add("jute.maxbuffer", grade::warning,
                  "the list of the nodes below " + in.largest_list + " takes " +
-                     std::to_string(in.largest_list_bytes / 1024) + " KiB",
-                 "above jute.maxbuffer, 1024 KiB by default, clients of Java cannot read it, nor queue there",
-                 "fewer waiters or names there, or a higher jute.maxbuffer at all servers and clients");
+                     in_kib(in.largest_list_bytes) +
+                     ", and jute.maxbuffer, which no server tells, is taken for " + most,
+                 "clients of Java cannot read a longer list than that, nor queue there",
+                 "fewer waiters or names there; or a higher jute.maxbuffer at all servers and clients, and "
+                 "jute_maxbuffer=BYTES in the URL, with the least of them");
     }
     if (!in.unseen.empty()) {
       return add(
           "jute.maxbuffer", grade::unknown, in.unseen, "a queue may be too long for clients of Java",
           "give the locks a root of their own in the URL, and its user the right to read all below it");
     }
+    const std::string which =
+        in.has_more ? "the first " + std::to_string(in.lists) + " lists of nodes" : "all lists of nodes";
     add("jute.maxbuffer", grade::kept,
-        "the longest list of nodes takes " + std::to_string(in.largest_list_bytes / 1024) + " KiB");
+        "the longest of " + which + " takes " + in_kib(in.largest_list_bytes) + " of " + most);
   }
 
   const ensemble_facts& facts_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -50,12 +51,15 @@ struct ensemble_facts {
     std::string acl_problem;                     // why it is not known; empty: it may not be read
     std::string largest_list;                    // the node with the most bytes in its children's names
     std::uint64_t largest_list_bytes = 0;
-    std::string unseen;  // why not all lists below the root were read; empty: they were
+    std::size_t lists = 0;  // of nodes that were read
+    bool has_more = false;  // there are more: the number of them that are read is bounded
+    std::string unseen;     // why one of them was not read; empty: it was
   };
   std::optional<session> seen;
   std::string session_problem;
 
   // What the URL has:
+  std::int64_t buffer_bytes = 0xfffff;  // jute.maxbuffer
   std::chrono::milliseconds requested{};
   std::string user;             // of auth; empty: none
   bool asks_for_world = false;  // acl=world

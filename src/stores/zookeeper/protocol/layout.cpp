@@ -57,16 +57,6 @@ std::optional<owner_id> guid_in(layout style, std::string_view before_marker) {
   return owner_id::from_hex(hex);
 }
 
-/// `%010d` of a 32-bit number.
-std::optional<std::int32_t> number_in(std::string_view digits) {
-  if (digits.size() < 10 || digits.size() > 11) return std::nullopt;
-  if (digits.front() == '+') return std::nullopt;
-  std::int32_t value = 0;
-  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (problem != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-  return value;
-}
-
 }  // namespace
 
 namespace {
@@ -104,6 +94,16 @@ std::string downgraded(layout style, std::int32_t number, const owner_id& guid) 
   return node_name(style, role::reader, guid) + digits.data();
 }
 
+/// `%010d` of a 32-bit number.
+std::optional<std::int32_t> number_in(std::string_view digits) {
+  if (digits.size() < 10 || digits.size() > 11) return std::nullopt;
+  if (digits.front() == '+') return std::nullopt;
+  std::int32_t value = 0;
+  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (problem != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  return value;
+}
+
 std::optional<contender> parse(layout style, std::string_view node) {
   for (const marker& m : markers(style)) {
     // Curator without protection: the marker's own hyphen belongs to that.
@@ -120,6 +120,11 @@ std::optional<contender> parse(layout style, std::string_view node) {
     if (number && guid) return contender{std::string{node}, m.wants, *number, guid};
   }
   return std::nullopt;
+}
+
+std::optional<contender> contender_at(layout style, std::string_view parent, std::string_view path) {
+  const bool is_child = path.size() > parent.size() && path.starts_with(parent) && path[parent.size()] == '/';
+  return is_child ? parse(style, path.substr(parent.size() + 1)) : std::nullopt;
 }
 
 bool looks_like_contender(std::string_view node) {

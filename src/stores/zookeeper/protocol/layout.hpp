@@ -49,6 +49,13 @@ struct contender {
 /// Empty for a node that is no contender in this layout.
 [[nodiscard]] std::optional<contender> parse(layout style, std::string_view node);
 
+/// The same of a path. Empty for a node that is not a child of `parent`, too.
+[[nodiscard]] std::optional<contender> contender_at(layout style, std::string_view parent,
+                                                    std::string_view path);
+
+/// The number that a server puts behind the name of a sequential node; empty for other texts.
+[[nodiscard]] std::optional<std::int32_t> number_in(std::string_view digits);
+
 /// In any layout.
 [[nodiscard]] bool looks_like_contender(std::string_view node);
 

@@ -1,6 +1,15 @@
 #include "stores/zookeeper/protocol/operation.hpp"
 
+#include "stores/zookeeper/protocol/layout.hpp"
+
 namespace holdfast::zookeeper {
+
+bool may_create(const operation& creation, std::string_view path) {
+  if (!path.starts_with(creation.path)) return false;
+  const std::string_view number = path.substr(creation.path.size());
+  const bool is_numbered = creation.make == operation::made::sequential;
+  return is_numbered ? number_in(number).has_value() : number.empty();
+}
 
 store::request_error request_error_of(const result& r) {
   switch (r.code) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/failure.hpp"
@@ -95,6 +96,10 @@ enum class change : std::uint8_t { created, removed, data, children };
 [[nodiscard]] inline bool is_unanswered(const result& r) {
   return r.code == answer::unknown || r.code == answer::not_sent;
 }
+
+/// Whether a server may have created a node with this path: the requested one, with a number behind it where
+/// the node is sequential.
+[[nodiscard]] bool may_create(const operation& creation, std::string_view path);
 
 /// Neither a result nor the answer that there is no node.
 [[nodiscard]] inline bool is_error(const result& r) {

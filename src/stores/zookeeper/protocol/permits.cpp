@@ -90,6 +90,7 @@ void claim_queue::chosen(const claim_ref& ref, const on_reply& handler, int trie
     if (r.code == answer::node_exists) return begin_leases_anew(*c, handler);
     if (r.code != answer::done) return start_over(*c, handler, request_error_of(r));
     if (i >= count) continue;
+    if (!contender_at(style_, c->leases_path(), r.path)) return start_over(*c, handler, misnamed(r));
     c->leases.push_back(r.path);
     claims_.own(r.path, *c);
     c->token = std::max(c->token, token_of(r.about));

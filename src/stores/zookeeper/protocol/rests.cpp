@@ -181,6 +181,7 @@ void claim_queue::make_mark(claim& c, const on_reply& handler, int tries) {
 void claim_queue::grant(claim& c, const on_reply& handler) {
   if (is_semaphore(c.request)) return grant_permits(c, handler);
   hold(c);
+  if (c.has_unread_request) read_written(c, c.place_path());
   if (handler) return handler(tickets::reply{place_of(c.token, true)});
   notify(c, store::notification_kind::granted, c.token);
 }

@@ -5,6 +5,7 @@
 
 #include "stores/zookeeper/protocol/claim_nodes.hpp"
 #include "stores/zookeeper/protocol/claim_queue.hpp"
+#include "stores/zookeeper/protocol/release_request.hpp"
 
 namespace holdfast::zookeeper {
 
@@ -152,6 +153,8 @@ void claim_queue::watch_own(claim& c) {
     const result& r = results[0];
     if (claim* const found = claims_.find(ref); found != nullptr) {
       if (r.code != answer::done) found->watched = false;
+      if (found->now == claim::phase::holding) take_request(*found, r);
+      found->has_unread_request = r.code == answer::done && request_in(r.data).has_value();
       if (is_unanswered(r)) unsettle(*found);
       const bool is_anothers = r.code == answer::done && r.about.session != nodes_.session();
       if (r.code == answer::no_node || is_anothers) revoke(*found);

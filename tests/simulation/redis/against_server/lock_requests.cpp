@@ -66,4 +66,35 @@ TEST(redis_model, answers_clients_as_the_server_does) {
   }
 }
 
+// As `at_least` does. The first in line looks again when the hold ends, and not when it would have ended.
+TEST(redis_model, tells_the_first_in_line_of_the_shorter_time_of_a_last_renewal) {
+  model_server server;
+  const redis::dialect in;
+  lock_clients clients{server, in};
+  const auto claim = [](std::size_t owner) {
+    lock_step s;
+    s.task = tickets::task::acquire;
+    s.owner = owner;
+    s.weight = s.capacity = store::full_capacity;
+    s.ttl_ms = 60'000;
+    s.wait = true;
+    return s;
+  };
+  lock_step last_renewal;
+  last_renewal.task = tickets::task::renew;
+  last_renewal.batch = {{0, 0}};
+  last_renewal.ttl_ms = 5'000;
+  static_cast<void>(clients.perform(claim(0)));
+  static_cast<void>(clients.perform(last_renewal));
+  const redis::value arrived = clients.perform(claim(1)).items.at(0);
+  lock_step look = claim(1);
+  look.task = tickets::task::look;
+  const redis::value looked = clients.perform(look).items.at(0);
+  for (const redis::value& place : {arrived, looked}) {
+    ASSERT_EQ(place.items.size(), 5U) << describe(place);
+    EXPECT_EQ(place.items[2].text, "head");
+    EXPECT_LE(place.items[4].number, 5'000);
+  }
+}
+
 }  // namespace holdfast::sim

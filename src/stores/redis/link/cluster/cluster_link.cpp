@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <optional>
 #include <utility>
 
+#include "base/exceptions.hpp"
 #include "holdfast/error.hpp"
 #include "runtime/event_loop.hpp"
 #include "stores/redis/link/dial.hpp"
@@ -18,7 +20,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t most_candidates = 16;
 constexpr std::size_t most_nodes = 1024;  // whatever addresses a faulty server names
 constexpr duration idle_limit = 1min;
 constexpr duration sweep_every = 15s;
@@ -81,17 +82,25 @@ cluster_link::command_ptr cluster_link::command_for(tickets::request request, on
 }
 
 /// To the server that has the slot. Where none is known, the request waits until the map was asked for.
-void cluster_link::route(command_ptr c, std::uint16_t slot) {
+void cluster_link::route(command_ptr&& c, std::uint16_t slot) {
   if (const server_address* const to = map_.primary_of(slot)) return push(*to, std::move(c));
-  parked_.push_back({std::move(c), slot});
-  topology_.refresh();
+  parked& waiting = parked_.emplace_back();
+  waiting.slot = slot;
+  waiting.command = std::move(c);
+  try {
+    topology_.refresh();
+  } catch (...) {  // out of memory
+    c = std::move(parked_.back().command);
+    parked_.pop_back();
+    throw;
+  }
 }
 
-void cluster_link::push(const server_address& to, command_ptr c) {
+void cluster_link::push(const server_address& to, command_ptr&& c) {
   member* found = nullptr;
   try {
     found = &member_at(to);
-  } catch (const error& e) {
+  } catch (const std::exception& e) {
     return fail_soon(std::move(c), {{errc::exhausted, to.place() + ": " + e.what()}, true, false});
   }
   member& m = *found;
@@ -103,13 +112,15 @@ void cluster_link::push(const server_address& to, command_ptr c) {
     stall_check_ = loop().at(loop().now() + stalled_after, [this] { look_for_stalled(); });
   c->server = to;
   m.server->push(std::move(c), urgent);
-  unflushed_.add(m.server);
+  contain_exceptions([&] { unflushed_.add(m.server); });  // otherwise the reader sends it
 }
 
 /// Not at once: a request is never answered while it is sent.
-void cluster_link::fail_soon(command_ptr c, const store::request_error& reason) {
+void cluster_link::fail_soon(command_ptr&& c, const store::request_error& reason) {
   c->fail(reason);
-  loop().at(loop().now(), [failed = std::shared_ptr<pending_command>{std::move(c)}] { failed->complete(); });
+  const auto failed = std::make_shared<command_ptr>();
+  loop().at(loop().now(), [failed] { (*failed)->complete(); });
+  *failed = std::move(c);
 }
 
 /// The server refused it, and has not carried it out.
@@ -122,117 +133,19 @@ void cluster_link::on_redirection(pending_command& refused, const redirection& t
     topology_.refresh();
   }
   // The error is worth another try.
-  const bool is_late = refused.fsm->request().send_by <= loop().now();
+  const bool is_late = tickets::is_too_late(refused.fsm->request(), loop().now());
   if (!is_known || is_late || ++refused.redirections > most_redirections) return refused.complete();
-  command_ptr again = command_for(refused.fsm->take_request(), std::exchange(refused.handler, nullptr));
+  command_ptr again = command_for(refused.fsm->take_request(), nullptr);
   again->redirections = refused.redirections;
   again->is_asking = !to.for_good;
-  push(there, std::move(again));
+  again->handler =
+      std::exchange(refused.handler, nullptr);  // at the end: a handler that is dropped never runs
+  contain_exceptions([&] { push(there, std::move(again)); });
+  if (again) {
+    refused.handler = std::move(again->handler);
+    return refused.complete();
+  }
   kick_soon();
-}
-
-// ---- the map
-
-void cluster_link::ask(const server_address& which, topology::on_answer handler) {
-  auto c = std::make_unique<pending_command>();
-  slot_map::append_question(c->command);
-  pending_command& command = *c;
-  command.on_answer = [&command, handler = std::move(handler)](const value* reply) {
-    handler(reply, command.problem ? &*command.problem : nullptr);
-  };
-  push(which, std::move(c));
-  kick_soon();
-}
-
-/// Those with a connection first.
-std::vector<server_address> cluster_link::candidates() {
-  std::vector<server_address> all = map_.primaries();
-  for (const auto* more : {&map_.replicas(), &settings_.cluster})
-    all.insert(all.end(), more->begin(), more->end());
-  for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[loop().random() % i]);
-  std::partition(all.begin(), all.end(), [this](const server_address& each) {
-    const auto found = members_.find(each.place());
-    return found != members_.end() && found->second.server->is_connected();
-  });
-  std::vector<server_address> chosen;
-  for (const server_address& each : all) {
-    if (chosen.size() == most_candidates) break;
-    if (std::find(chosen.begin(), chosen.end(), each) == chosen.end()) chosen.push_back(each);
-  }
-  return chosen;
-}
-
-void cluster_link::take_map(slot_map map) {
-  const bool moved = map_.differs_from(map);
-  std::vector<node_ptr> former;
-  for (auto each = members_.begin(); each != members_.end();) {
-    const server_address& at = each->second.server->at();
-    each->second.server->marker().move_to(map.last_slot_of(at));
-    if (map_.last_slot_of(at) && !map.last_slot_of(at)) {
-      former.push_back(std::move(each->second.server));
-      forget_tracking(each->first);
-      each = members_.erase(each);
-    } else {
-      ++each;
-    }
-  }
-  map_ = std::move(map);
-  leave_later(former);
-  for (parked& each : std::exchange(parked_, {})) {
-    if (map_.primary_of(each.slot) != nullptr) {
-      route(std::move(each.command), each.slot);
-    } else {
-      fail_soon(std::move(each.command),
-                {{errc::unavailable, "no server of the cluster has the slot " + std::to_string(each.slot)},
-                 true,
-                 false});
-    }
-  }
-  for (const auto& resume : std::exchange(awaiting_map_, {})) resume(nullptr);
-  if (watches_all()) track_all();
-  track_names();
-  // Who waits at a server that has the slot no more hears nothing of it.
-  if (moved) report_gap();
-  kick_soon();
-}
-
-void cluster_link::fail_parked(const store::request_error& reason) {
-  std::vector<command_ptr> failed;
-  for (parked& each : std::exchange(parked_, {})) {
-    each.command->fail(reason);
-    failed.push_back(std::move(each.command));
-  }
-  for (const auto& resume : std::exchange(awaiting_map_, {})) resume(&reason);
-  runtime::complete_all(failed);
-}
-
-bool cluster_link::move_slot(std::uint16_t slot, const server_address& to) {
-  const server_address* const known = map_.primary_of(slot);
-  const std::optional<server_address> from = known == nullptr ? std::nullopt : std::optional{*known};
-  if (!map_.move(slot, to)) return false;
-  if (from) place_marker(*from);
-  place_marker(to);
-  track_names();
-  return true;
-}
-
-void cluster_link::place_marker(const server_address& primary) {
-  const auto found = members_.find(primary.place());
-  if (found != members_.end()) found->second.server->marker().move_to(map_.last_slot_of(primary));
-}
-
-bool cluster_link::on_marker_moved(node& server, const redirection& to) {
-  const runtime::core_lock now{loop(), true};
-  topology_.refresh();
-  if (to.for_good) {
-    server_address there = to.to;
-    if (there.host.empty()) there.host = server.at().host;
-    return move_slot(to.slot, there) && there != server.at();
-  }
-  // The slot is on its way, and the marker is there already.
-  const auto other = map_.last_slot_of(server.at(), to.slot);
-  if (other) server.marker().move_to(other);
-  return other.has_value();
 }
 
 // ---- nodes
@@ -383,9 +296,9 @@ void cluster_link::look_for_stalled() {
 
 // ---- I/O
 
-/// What a handler has sent has no caller that would send it.
+/// What a handler has sent has no caller that would send it. Without memory the next kick sends it, too.
 void cluster_link::kick_soon() {
-  loop().defer([this] { kick(); });
+  contain_exceptions([this] { loop().defer([this] { kick(); }); });
 }
 
 void cluster_link::help(store::caller& caller) { unflushed_.help(caller, reader()); }

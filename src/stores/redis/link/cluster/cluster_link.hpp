@@ -69,6 +69,7 @@ class cluster_link final : public runtime::notifying_link<tickets::request, tick
   struct moving_holds {
     moving_renewal renewal;
     on_reply handler;
+    store::time_point send_by;  // see tickets::request
   };
   /// A request that waits for the map.
   struct parked {
@@ -93,10 +94,11 @@ class cluster_link final : public runtime::notifying_link<tickets::request, tick
 
   // Requests:
   [[nodiscard]] command_ptr command_for(tickets::request request, on_reply handler);
-  void route(command_ptr c, std::uint16_t slot);
-  /// Never throws: a request that cannot be sent fails soon.
-  void push(const server_address& to, command_ptr c);
-  void fail_soon(command_ptr c, const store::request_error& reason);
+  /// Each of these leaves the request with its caller where it throws: there is no memory.
+  void route(command_ptr&& c, std::uint16_t slot);
+  /// A request that cannot be sent fails soon.
+  void push(const server_address& to, command_ptr&& c);
+  void fail_soon(command_ptr&& c, const store::request_error& reason);
   void send_split(const tickets::request& whole, on_reply handler);
   void send_listing(tickets::request request, on_reply handler);
   void list_server(tickets::request request, const std::shared_ptr<cluster_listing>& all,
@@ -113,6 +115,7 @@ class cluster_link final : public runtime::notifying_link<tickets::request, tick
   void ask(const server_address& which, topology::on_answer handler);
   [[nodiscard]] std::vector<server_address> candidates();
   void take_map(slot_map map);
+  void route_parked();
   void fail_parked(const store::request_error& reason);
   /// \return false where the map has no room for it.
   [[nodiscard]] bool move_slot(std::uint16_t slot, const server_address& to);

@@ -34,12 +34,15 @@ void cluster_link::send_split(const tickets::request& whole, on_reply handler) {
 
 /// The holds are renewed one key at a time.
 void cluster_link::on_slot_between_servers(pending_command& refused) {
-  if (refused.fsm->request().send_by <= loop().now()) return refused.complete();
+  if (tickets::is_too_late(refused.fsm->request(), loop().now())) return refused.complete();
+  tickets::request whole = refused.fsm->take_request();
+  const store::time_point send_by = whole.send_by;
   const auto all = std::make_shared<moving_holds>(
-      moving_holds{moving_renewal{refused.fsm->take_request(), settings_.speech},
-                   std::exchange(refused.handler, nullptr)});
+      moving_holds{moving_renewal{std::move(whole), settings_.speech}, nullptr, send_by});
   for (const moving_renewal::step& each : all->renewal.begin())
     renew_by_key(all, each, map_.primary_or(slot_of(each.key), refused.server), false, 0);
+  // At the end: where there is no memory for one of the steps, the request ends with its error.
+  all->handler = std::exchange(refused.handler, nullptr);
   topology_.refresh();
 }
 
@@ -51,14 +54,16 @@ void cluster_link::renew_by_key(const std::shared_ptr<moving_holds>& all, const 
   c->replies_due = is_asking ? 2 : 1;
   c->on_answer = [this, all, next, at, redirections](const value* reply) {
     const bool refused = reply != nullptr && reply->is(value::kind::error);
+    const bool is_late = loop().now() >= all->send_by;
     if (const auto to = refused ? redirection_in(reply->text) : std::nullopt;
-        to && redirections < most_redirections) {
+        to && !is_late && redirections < most_redirections) {
       server_address there = to->to;
       if (there.host.empty()) there.host = at.host;
       return renew_by_key(all, next, there, !to->for_good, redirections + 1);
     }
-    if (const auto more = all->renewal.take(next.hold, refused ? nullptr : reply))
-      return renew_by_key(all, *more, map_.primary_or(slot_of(more->key), at), false, 0);
+    auto more = all->renewal.take(next.hold, refused ? nullptr : reply);
+    if (more && is_late) more = all->renewal.take(next.hold, nullptr);
+    if (more) return renew_by_key(all, *more, map_.primary_or(slot_of(more->key), at), false, 0);
     if (auto result = all->renewal.result()) all->handler(tickets::reply{std::move(*result)});
   };
   push(at, std::move(c));

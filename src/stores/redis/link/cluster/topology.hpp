@@ -23,8 +23,8 @@ class topology {
 
   /// What it needs of the link.
   struct uses {
-    std::function<std::vector<server_address>()> candidates;  // in the order in which to ask them
-    std::function<void(const server_address&, on_answer)> ask;
+    std::function<std::vector<server_address>()> candidates;    // in the order in which to ask them
+    std::function<void(const server_address&, on_answer)> ask;  // throws only where there will be no answer
     std::function<void(slot_map)> on_map;
     std::function<void(const store::request_error&)> on_failure;
   };

@@ -51,7 +51,7 @@ if holder and holder.owner ~= owner then
     if not wait then return { 2 } end
     local token = next_token(found[2]:sub(1, 20))
     queue_up(token, not first)
-    return { 0, token, first and 0 or 1, first and -1 or time_left(holder), 0 }
+    return { 0, token, first and 0 or 1, first and -1 or redis.call('PTTL', lock), 0 }
   end
 end
 

@@ -1,7 +1,7 @@
 -- Write other metadata into the claim of an exclusive holder: a leader replaces its value.
 --
 -- KEYS: lock fence waiters holders (see claims.lua)
--- ARGV: owner, metadata; keep is not read
+-- ARGV: owner, metadata
 -- Returns 1, or 0: the hold had ended.
 
 local found = redis.call('MGET', KEYS[1], KEYS[2])

@@ -94,9 +94,3 @@ end
 local function outlive(key, need, keep)
   if redis.call('PTTL', key) < tonumber(need) then redis.call('PEXPIRE', key, keep) end
 end
-
--- Returns the milliseconds that an exclusive holder has at least. It may have been renewed since.
-local function time_left(c)
-  local left = math.floor(c.since / 1000) + c.ttl - now
-  return left > 0 and left or redis.call('PTTL', lock)
-end

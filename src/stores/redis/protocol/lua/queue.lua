@@ -145,9 +145,9 @@ local function serve(keep)
   if c then notify(c, 'look') end
 end
 
--- Milliseconds until the first holder's time is up, or -1.
+-- Milliseconds until the first holder's time is up, or -1. What the claim says of an exclusive one is not its end: it may
+-- have been renewed since, also by a last renewal that ends sooner.
 local function holder_left()
-  if alone then return time_left(alone) end
   if is_exclusively_held() then return redis.call('PTTL', lock) end
   local ends = redis.call('ZREVRANGEBYSCORE', holders, '(0', '-inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
   return ends and math.max(0, -ends - now) or -1

@@ -3,7 +3,7 @@
 -- release that stands there stays: nothing but the token has changed.
 --
 -- KEYS: lock fence waiters holders (see claims.lua)
--- ARGV: owner, metadata; keep is not read
+-- ARGV: owner, metadata
 -- Returns 1, or 0: the hold had ended.
 
 local found = redis.call('MGET', KEYS[1], KEYS[2])

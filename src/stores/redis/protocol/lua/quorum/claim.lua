@@ -63,7 +63,7 @@ if holder and not is_end(front) then
     know(found[2]:sub(1, 20) .. others, keep)
     add(waiters, c.token, owner, c.text, ttl)
     outlive(waiters, 2 * ttl, keep)
-    return { 0, c.token, front and 0 or 1, front and -1 or time_left(holder), 0, holder.owner, micros }
+    return { 0, c.token, front and 0 or 1, front and -1 or redis.call('PTTL', lock), 0, holder.owner, micros }
   end
 end
 
@@ -74,16 +74,18 @@ end
 local function end_former()
   local waiting = head() and claim_in(waiters, owner)
   local holding = own_hold(owner) -- a clock that was set back may have revived it
-  if waiting and waiting.token < token then strike_waiter(waiting) end
-  if not holding or holding.token >= token then return end
-  if alone then
-    redis.call('DEL', lock)
-    value, alone = false, nil
-    if first_in(holders) then count_holders() end
-  else
-    leave(holding)
+  local others_move_up = false
+  if waiting and waiting.token < token then
+    others_move_up = head().owner == owner
+    strike_waiter(waiting)
   end
-  know(last .. others, keep)
+  if holding and holding.token < token then
+    others_move_up = true
+    end_hold(holding)
+    know(last .. others, keep)
+  end
+  -- The next claim may be the first now, and its client does not know that it has to look out for the end of the holder.
+  if others_move_up and head() then notify(head(), 'look') end
 end
 end_former()
 local mine = look_again(owner, '', ttl, keep)

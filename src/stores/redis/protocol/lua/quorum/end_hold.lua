@@ -16,13 +16,7 @@ local owner, keep, last_meant = ARGV[1], ARGV[2], ARGV[3]
 local c = own_hold(owner)
 if c and c.token > last_meant then c = nil end -- its client has claimed anew
 if c then
-  if alone then
-    redis.call('DEL', lock)
-    value, alone = false, nil
-    if first_in(holders) then count_holders() end
-  else
-    leave(c)
-  end
+  end_hold(c)
   notify_holder(c, 'revoked')
 end
 serve(keep)

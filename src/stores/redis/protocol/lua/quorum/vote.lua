@@ -19,6 +19,17 @@ local function own_hold(owner)
   return not is_exclusively_held() and living(holders, owner) or nil
 end
 
+-- Others may hold behind a hold that a clock that was set back has revived.
+local function end_hold(c)
+  if alone then
+    redis.call('DEL', lock)
+    value, alone = false, nil
+    if first_in(holders) then count_holders() end
+  else
+    leave(c)
+  end
+end
+
 local function rewrite(c)
   local text = c.text
   c.text = c.token .. ' ' .. c.owner .. ' ' .. c.since .. ' ' .. c.rest

@@ -1,0 +1,137 @@
+// What cluster_link does with the map of the cluster.
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/exceptions.hpp"
+#include "holdfast/error.hpp"
+#include "runtime/event_loop.hpp"
+#include "runtime/request_pipeline.hpp"
+#include "stores/redis/link/cluster/cluster_link.hpp"
+#include "stores/redis/protocol/redirection.hpp"
+#include "stores/redis/protocol/slot_map.hpp"
+
+namespace holdfast::redis {
+
+namespace {
+
+constexpr std::size_t most_candidates = 16;
+
+}  // namespace
+
+void cluster_link::ask(const server_address& which, topology::on_answer handler) {
+  auto c = std::make_unique<pending_command>();
+  slot_map::append_question(c->command);
+  pending_command& command = *c;
+  command.on_answer = [&command, handler = std::move(handler)](const value* reply) {
+    handler(reply, command.problem ? &*command.problem : nullptr);
+  };
+  push(which, std::move(c));
+  kick_soon();
+}
+
+/// Those with a connection first.
+std::vector<server_address> cluster_link::candidates() {
+  std::vector<server_address> all = map_.primaries();
+  for (const auto* more : {&map_.replicas(), &settings_.cluster})
+    all.insert(all.end(), more->begin(), more->end());
+  for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[loop().random() % i]);
+  std::partition(all.begin(), all.end(), [this](const server_address& each) {
+    const auto found = members_.find(each.place());
+    return found != members_.end() && found->second.server->is_connected();
+  });
+  std::vector<server_address> chosen;
+  for (const server_address& each : all) {
+    if (chosen.size() == most_candidates) break;
+    if (std::find(chosen.begin(), chosen.end(), each) == chosen.end()) chosen.push_back(each);
+  }
+  return chosen;
+}
+
+void cluster_link::take_map(slot_map map) {
+  const bool moved = map_.differs_from(map);
+  std::vector<node_ptr> former;
+  for (auto each = members_.begin(); each != members_.end();) {
+    const server_address& at = each->second.server->at();
+    each->second.server->marker().move_to(map.last_slot_of(at));
+    if (map_.last_slot_of(at) && !map.last_slot_of(at)) {
+      former.push_back(std::move(each->second.server));
+      forget_tracking(each->first);
+      each = members_.erase(each);
+    } else {
+      ++each;
+    }
+  }
+  map_ = std::move(map);
+  leave_later(former);
+  route_parked();
+  for (const auto& resume : std::exchange(awaiting_map_, {})) resume(nullptr);
+  if (watches_all()) track_all();
+  track_names();
+  // Who waits at a server that has the slot no more hears nothing of it.
+  if (moved) report_gap();
+  kick_soon();
+}
+
+/// Each of them hears something, whatever the memory of one is missing for.
+void cluster_link::route_parked() {
+  std::vector<parked> waiting = std::exchange(parked_, {});
+  for (parked& each : waiting) {
+    contain_exceptions([&] {
+      if (map_.primary_of(each.slot) != nullptr) return route(std::move(each.command), each.slot);
+      fail_soon(std::move(each.command),
+                {{errc::unavailable, "no server of the cluster has the slot " + std::to_string(each.slot)},
+                 true,
+                 false});
+    });
+  }
+  std::erase_if(waiting, [](const parked& each) { return each.command == nullptr; });
+  for (const parked& each : waiting) each.command->fail({{errc::exhausted, "out of memory"}, true, false});
+  for (const parked& each : waiting) contain_exceptions([&] { each.command->complete(); });
+}
+
+void cluster_link::fail_parked(const store::request_error& reason) {
+  std::vector<command_ptr> failed;
+  for (parked& each : std::exchange(parked_, {})) {
+    each.command->fail(reason);
+    failed.push_back(std::move(each.command));
+  }
+  for (const auto& resume : std::exchange(awaiting_map_, {})) resume(&reason);
+  runtime::complete_all(failed);
+}
+
+bool cluster_link::move_slot(std::uint16_t slot, const server_address& to) {
+  const server_address* const known = map_.primary_of(slot);
+  const std::optional<server_address> from = known == nullptr ? std::nullopt : std::optional{*known};
+  if (!map_.move(slot, to)) return false;
+  if (from) place_marker(*from);
+  place_marker(to);
+  track_names();
+  return true;
+}
+
+void cluster_link::place_marker(const server_address& primary) {
+  const auto found = members_.find(primary.place());
+  if (found != members_.end()) found->second.server->marker().move_to(map_.last_slot_of(primary));
+}
+
+bool cluster_link::on_marker_moved(node& server, const redirection& to) {
+  const runtime::core_lock now{loop(), true};
+  topology_.refresh();
+  if (to.for_good) {
+    server_address there = to.to;
+    if (there.host.empty()) there.host = server.at().host;
+    return move_slot(to.slot, there) && there != server.at();
+  }
+  // The slot is on its way, and the marker is there already.
+  const auto other = map_.last_slot_of(server.at(), to.slot);
+  if (other) server.marker().move_to(other);
+  return other.has_value();
+}
+
+}  // namespace holdfast::redis

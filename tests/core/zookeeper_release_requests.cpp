@@ -1,0 +1,93 @@
+// When a holder hears of a request to release, which somebody has written into its node.
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <memory>
+#include <string>
+
+#include "base/release_request.hpp"
+#include "core/zookeeper_tree.hpp"
+#include "stores/zookeeper/protocol/note.hpp"
+
+namespace holdfast::zookeeper {
+namespace {
+
+class zookeeper_release_requests : public zookeeper_contention {
+ protected:
+  zookeeper_release_requests() {
+    wire_.create("/stock", 0, operation::made::container);
+    ahead_ =
+        wire_.create("/stock/" + node_name(layout::curator, role::mutex, marked_as_ours(owner(9), false)),
+                     other_session, operation::made::sequential);
+  }
+  void claim() {
+    tickets::request r;
+    r.kind = tickets::task::acquire;
+    r.name = "stock";
+    r.owner = owner(0);
+    r.weight = r.capacity = store::full_capacity;
+    r.ttl = 30s;
+    r.wait = true;
+    r.metadata = std::make_shared<const std::string>(R"({"host":"here"})");
+    session_.send(r, [this](outcome o) { got_[0] = std::move(o); });
+  }
+  void request_release() {
+    std::string& data = wire_.all.at(node_of(1, "/stock")).data;
+    note n = *read_note(data);
+    n.metadata = with_release_request(n.metadata, "why");
+    data = to_text(n);
+  }
+  void renew_once() {
+    tickets::request r;
+    r.kind = tickets::task::renew;
+    r.batch.push_back({"stock", owner(0), fencing_token{1}, 30s});
+    session_.send(r, [](const outcome&) {});
+    wire_.serve(session_);
+  }
+  [[nodiscard]] bool is_granted() const {
+    const auto received = received_.find(owner(0));
+    return received != received_.end() && std::count(received->second.begin(), received->second.end(),
+                                                     store::notification_kind::granted) == 1;
+  }
+  [[nodiscard]] std::size_t requests_heard() const {
+    const auto received = received_.find(owner(0));
+    if (received == received_.end()) return 0;
+    return static_cast<std::size_t>(std::count(received->second.begin(), received->second.end(),
+                                               store::notification_kind::release_requested));
+  }
+
+  std::string ahead_;
+};
+
+// The servers have ended the hold ahead, and carried out the request, before they read the waiter's node.
+TEST_F(zookeeper_release_requests, that_come_while_a_waiter_begins_to_watch_its_node_are_heard) {
+  claim();
+  while (node_of(1, "/stock").empty()) wire_.serve_next(session_);
+  wire_.serve_until(session_, node_of(1, "/stock"));
+  wire_.remove(ahead_);
+  request_release();
+  wire_.serve(session_);
+  ASSERT_TRUE(is_granted());
+  EXPECT_EQ(requests_heard(), 1U);
+  renew_once();
+  EXPECT_EQ(requests_heard(), 1U);
+}
+
+// Likewise where its node is watched already, and is read again because somebody has written to it.
+TEST_F(zookeeper_release_requests, that_come_before_a_waiter_hears_of_its_turn_are_heard) {
+  claim();
+  wire_.serve(session_);
+  ASSERT_FALSE(is_granted());
+  request_release();
+  wire_.watched.erase(node_of(1, "/stock"));
+  session_.happened(node_of(1, "/stock"), change::data);
+  wire_.remove(ahead_, session_);
+  wire_.serve(session_);
+  ASSERT_TRUE(is_granted());
+  EXPECT_EQ(requests_heard(), 1U);
+  renew_once();
+  EXPECT_EQ(requests_heard(), 1U);
+}
+
+}  // namespace
+}  // namespace holdfast::zookeeper
