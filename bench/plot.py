@@ -101,11 +101,13 @@ def ranges(title, rows, series):
 
 
 def shares(title, groups):
-    """`groups`: heading -> {name: share of a target}, a line each; beside a line at 1, up to which it is met."""
+    """`groups`: heading -> {name: share of a target}, a line each; beside a line at 1, up to which it is met. What
+    stands before a colon in names is a heading below the heading."""
     values = [max(value, 1e-3) for rows in groups.values() for value in rows.values()]
     low, high = math.floor(math.log10(min([*values, 0.1]))), math.ceil(math.log10(max([*values, 10])))
     left, right, top, step = 470, WIDTH - 70, 92, 22
-    base = top + step * sum(len(rows) + 1 for rows in groups.values())
+    topics = {heading: {name.rpartition(": ")[0] for name in rows} - {""} for heading, rows in groups.items()}
+    base = top + step * sum(len(rows) + len(topics[heading]) + 1 for heading, rows in groups.items())
 
     def x_of(value):
         return left + 30 + (math.log10(max(value, 10 ** low)) - low) / (high - low) * (right - left - 30)
@@ -120,9 +122,15 @@ def shares(title, groups):
     y = top + step / 2
     for heading, rows in groups.items():
         parts.append(text_at(LEFT, y + 4, heading, 'style="font-weight: 600"'))
+        last_topic = ""
         for name, value in rows.items():
+            topic, _, label = name.rpartition(": ")
+            if topic and topic != last_topic:
+                y += step
+                parts.append(text_at(LEFT + 16, y + 4, topic))
+            last_topic = topic
             y += step
-            parts.append(text_at(left - 12, y + 4, name, 'text-anchor="end"'))
+            parts.append(text_at(left - 12, y + 4, label, 'text-anchor="end"'))
             parts.append(mark_at(0 if value <= 1 else 2, x_of(value), y, f"{heading}, {name}: {value:.2g} of the target"))
             parts.append(text_at(x_of(value) + 10, y + 4, f"{value:.2g}"))
         y += step
