@@ -185,8 +185,9 @@ TEST_P(latches, are_not_mixed_with_other_locks) {
 }
 
 TEST_P(latches, tell_the_loss_of_a_count_that_waits) {
+  // ZooKeeper watches the nodes of a count from the first renewal on, after a third of the ttl.
   auto waiting = std::async(std::launch::async, [&locks = one()] {
-    return code_of([&] { latch(locks, "ready", 3, patient()).arrive_and_wait(); });
+    return code_of([&] { latch(locks, "ready", 3, patient().ttl(24s)).arrive_and_wait(); });
   });
   ASSERT_TRUE(sees_counted(1));
   // The reply to the claim may come after the first time; then it counts anew.

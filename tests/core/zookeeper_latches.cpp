@@ -265,6 +265,25 @@ TEST_F(zookeeper_latches, leave_nothing_where_a_hold_ends_by_force_whose_process
   EXPECT_EQ(marks(), 0U);
 }
 
+// The nodes of permits that were granted at once are watched from the first renewal on. A client that is closed
+// before does not know that its hold has ended: it writes the mark of a rest, and takes that back.
+TEST_F(zookeeper_latches, are_delivered_once_the_mark_of_a_hold_that_was_ended_by_force_is_gone) {
+  count(0);
+  force_release();
+  leave_resting(0, 30s);
+  while (!renewed_) wire_.serve_next(session_);
+  ASSERT_EQ(kept(), std::vector{false});
+  ASSERT_EQ(marks(), 1U) << "its removal is on its way";
+  bool is_delivered = false;
+  session_.when_delivered([&] { is_delivered = true; });
+  EXPECT_FALSE(is_delivered);
+  wire_.serve(session_);
+  EXPECT_TRUE(is_delivered);
+  EXPECT_EQ(marks(), 0U);
+  session_.when_delivered([&] { is_delivered = false; });
+  EXPECT_FALSE(is_delivered) << "nothing is on its way";
+}
+
 TEST_F(zookeeper_latches, leave_nothing_of_a_count_that_is_ended_by_force) {
   count(0);
   EXPECT_EQ(force_release(), 1U);

@@ -1,7 +1,9 @@
 // When a holder hears of a request to release, which somebody has written into its node.
 
 #include <algorithm>
+#include <cstdint>
 #include <gtest/gtest.h>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -87,6 +89,36 @@ TEST_F(zookeeper_release_requests, that_come_before_a_waiter_hears_of_its_turn_a
   EXPECT_EQ(requests_heard(), 1U);
   renew_once();
   EXPECT_EQ(requests_heard(), 1U);
+}
+
+// At the end of the counter the numbers do not tell who holds: see is_of_the_end.
+TEST_F(zookeeper_release_requests, are_for_the_holder_that_is_downgraded_while_an_open_order_is_read) {
+  wire_.remove(ahead_);
+  constexpr std::int32_t last_number = std::numeric_limits<std::int32_t>::max();
+  const auto create = [&](const std::string& node, fencing_token token = {}) {
+    const std::string path = wire_.create("/stock/" + node, other_session, operation::made::ephemeral);
+    note n;
+    n.token = token;
+    wire_.all[path].data = to_text(n);
+    return path;
+  };
+  const owner_id holder = marked_as_ours(owner(1), false);
+  const std::string end = std::to_string(last_number);
+  const std::string writer = create(node_name(layout::curator, role::writer, holder) + end);
+  const std::string waiter =
+      create(node_name(layout::curator, role::writer, marked_as_ours(owner(2), false)) + end);
+  tickets::request r;
+  r.kind = tickets::task::request_release;
+  r.name = "stock";
+  session_.send(r, [this](outcome o) { got_[0] = std::move(o); });
+  wire_.serve_until(session_, writer);
+  const fencing_token token{static_cast<std::uint64_t>(wire_.all.at(writer).created)};
+  wire_.remove(writer);
+  const std::string reader = create(downgraded(layout::curator, last_number, holder), token);
+  wire_.serve(session_);
+  EXPECT_EQ(wire_.all[waiter].version, 0);
+  EXPECT_EQ(wire_.all[reader].version, 1);
+  EXPECT_EQ(std::get<tickets::count>(std::get<tickets::reply>(got_[0])).value, 1U);
 }
 
 }  // namespace

@@ -86,5 +86,20 @@ TEST(zookeeper_survey, writer_before_the_end_of_the_numbers_holds_alone) {
   EXPECT_EQ(all.waiters.size(), 2U);
 }
 
+// A writer that is downgraded between the two reads has another node.
+TEST(zookeeper_survey, of_an_open_order_is_torn_where_a_contender_went_between_the_reads) {
+  const std::vector nodes{writer('a', 20), writer('b', 10)};
+  survey all = survey_of(layout::kazoo, base, list_of(nodes));
+  std::vector<result> reads(2);
+  for (std::size_t each = 0; each < reads.size(); ++each) {
+    const bool is_first = claim_reads_of(all, 0).at(each).path.find("bbbb") != std::string::npos;
+    if (is_first) reads[each].code = answer::no_node;
+    reads[each].about.created = 20;
+  }
+  fill(all, 0, reads);
+  EXPECT_TRUE(all.is_torn);
+  EXPECT_TRUE(all.has_open_order);
+}
+
 }  // namespace
 }  // namespace holdfast::zookeeper

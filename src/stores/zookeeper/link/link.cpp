@@ -74,6 +74,11 @@ std::shared_ptr<void> link::watch(store::watched target, std::function<void()> c
   return watchers_.add(target, std::move(changed));
 }
 
+void link::when_delivered(const std::function<void()>& action) {
+  loop_.assert_core_locked();
+  session_.when_delivered(action);
+}
+
 void link::track(const store::watched& target, bool on) {
   loop_.assert_core_locked();
   session_.watch(target, on ? [this, target] { watchers_.ring_only(target); } : std::function<void()>{});

@@ -20,13 +20,16 @@ namespace {
 constexpr std::size_t claims_at_once = 256;
 /// The number of names, and of nodes of the tree, that are read at once.
 constexpr std::size_t names_at_once = 64;
-/// How often the claims of a latch or a barrier are read until none goes meanwhile. A party that joins a
-/// barrier has to see the others, none of which goes more than two steps without it.
+/// How often claims are read until none goes meanwhile, where a part of them is worth nothing.
 constexpr int most_looks = 100;
 
 store::request_error never_at_rest(const std::string& name) {
   return {{errc::unavailable, "claims on '" + name + "' ended during each look at them"}, true, false};
 }
+
+/// A party that joins a barrier has to see the others, none of which goes more than two steps without it. And
+/// where the numbers do not tell who holds, the first of those that are left may have waited behind another.
+bool has_to_be_whole(const survey& all) { return has_rendezvous(all) || all.has_open_order; }
 
 }  // namespace
 
@@ -75,9 +78,10 @@ void inspection::look_at(const std::string& name, std::size_t waiters_read, read
                   // by now. Permits that went may have been followed by others, which were not listed yet.
                   const bool is_torn = depth == reading::whole && s->is_torn;
                   const bool is_stale = is_torn || (had_holders && s->holders.empty());
-                  if (is_stale && tries < (is_torn && has_rendezvous(*s) ? most_looks : most_tries))
+                  const bool is_useless = is_torn && has_to_be_whole(*s);
+                  if (is_stale && tries < (is_useless ? most_looks : most_tries))
                     return look_at(name, waiters_read, depth, tries + 1, handler);
-                  if (is_torn && has_rendezvous(*s)) return handler(never_at_rest(name));
+                  if (is_useless) return handler(never_at_rest(name));
                   handler(std::move(seen));
                 });
   });

@@ -112,7 +112,6 @@ void settle_order(survey& all, std::size_t waiters) {
             [](const claimed& one, const claimed& two) { return token_of(one) < token_of(two); });
   divide(all, std::move(queue));
   all.waiters_read = std::min(waiters, all.waiters.size());
-  all.has_open_order = false;
 }
 
 /// Assigns the marks to their claims. Those of claims that have ended are rests.
@@ -315,7 +314,7 @@ void fill(survey& name, std::size_t waiters, const std::vector<result>& reads, s
     take_mark(c, reads[next++], now);
     return c.nodes.empty();
   };
-  name.is_torn = std::erase_if(name.holders, has_left) > 0 && had_permits;
+  name.is_torn = std::erase_if(name.holders, has_left) > 0 && (had_permits || name.has_open_order);
   const std::size_t read = std::min(waiters, name.waiters.size());
   const auto end_of_read = name.waiters.begin() + static_cast<std::ptrdiff_t>(read);
   const auto end_of_kept = std::remove_if(name.waiters.begin(), end_of_read, is_gone);

@@ -31,12 +31,14 @@ struct survey {
   bool ours = false;            // the name was used with this library
   std::int64_t last_child = 0;  // the last coming or going of a claim
   std::int64_t capacity = 0;    // of a semaphore that has holders
-  /// The numbers do not tell who holds, until the nodes are read. Until then `holders` are all contenders.
+  /// The numbers do not tell who holds. Until `fill` has read the nodes, `holders` are all contenders.
   bool has_open_order = false;
   std::vector<claimed> holders;
   std::vector<claimed> waiters;
   std::vector<claimed> rests;  // holds that have ended; `fill` makes them holders
-  bool is_torn = false;        // permits were given back, or left to their mark, between two reads
+  /// Claims went between two reads that those which are left do not make up for: permits were given back, or
+  /// left to their mark, and others were granted; or the first in an open order was replaced by its reader.
+  bool is_torn = false;
   std::size_t waiters_read =
       0;  // how many of the first waiters were read; of the others only the place is known
 };

@@ -28,9 +28,22 @@ void wire_nodes::happened(const std::string& path, change event) {
   unreadable_.erase(path);
 }
 
-void wire_nodes::submit(operation step, on_result handler) {
-  wire_.submit(std::move(step), std::move(handler));
+void wire_nodes::send(operation step, on_result handler) {
+  if (step.kind != operation_kind::remove) return wire_.submit(std::move(step), std::move(handler));
+  wire_.submit(std::move(step), [this, handler = std::move(handler)](result r) {
+    --removals_;
+    handler(std::move(r));
+    if (removals_ == 0 && removed_) std::exchange(removed_, nullptr)();
+  });
+  ++removals_;
 }
+
+void wire_nodes::when_removed(const std::function<void()>& action) {
+  if (removals_ == 0) return action();
+  removed_ = action;
+}
+
+void wire_nodes::submit(operation step, on_result handler) { send(std::move(step), std::move(handler)); }
 
 void wire_nodes::submit_all(std::vector<operation> steps, on_results handler) {
   struct batch {
@@ -42,7 +55,7 @@ void wire_nodes::submit_all(std::vector<operation> steps, on_results handler) {
   const std::size_t size = steps.size();
   for (operation& step : steps) {
     if (!step.watch) {
-      wire_.submit(std::move(step), [shared, size](result r) {
+      send(std::move(step), [shared, size](result r) {
         shared->results.push_back(std::move(r));
         if (shared->results.size() == size) shared->handler(std::move(shared->results));
       });
@@ -52,7 +65,7 @@ void wire_nodes::submit_all(std::vector<operation> steps, on_results handler) {
     const watch_kind kind = step.kind == operation_kind::list ? watch_kind::children : watch_kind::node;
     const std::string path = step.path;
     watches_.sent(path, kind);
-    wire_.submit(std::move(step), [this, shared, size, path, kind, exists](result r) {
+    send(std::move(step), [this, shared, size, path, kind, exists](result r) {
       if (r.code == answer::done || (exists && r.code == answer::no_node)) {
         watches_.set(path, kind);
       } else {

@@ -57,8 +57,15 @@ class wire_nodes final : public ordered_nodes {
   void forget_unreadable(const std::string& path) override { unreadable_.erase(path); }
   void forget_watch(const std::string& path) override { happened(path, change::removed); }
 
+  /// Calls it once no removal is without an answer, which may be at once. Later calls replace it.
+  void when_removed(const std::function<void()>& action);
+
  private:
+  void send(operation step, on_result handler);
+
   wire& wire_;
+  std::size_t removals_ = 0;         // those without an answer
+  std::function<void()> removed_{};  // see when_removed
   bool connected_ = false;
   std::int64_t session_ = 0;
   watch_table watches_;
