@@ -242,6 +242,28 @@ contender& on_store::in_flavour(flavour way, client& locks, std::string_view nam
   return contenders_.emplace_back(way, loop_, locks, name, capacity, with_wait_limit(options));
 }
 
+namespace {
+
+std::string text_of(const claim_state& each) {
+  return " (owner " + each.owner + ", token " + std::to_string(each.token.value()) + ", permits " +
+         std::to_string(each.permits) + ", age " + std::to_string(each.age.count()) + " us, ends in " +
+         std::to_string(each.expires_in.count()) + " us)";
+}
+
+std::string text_of_all(client& locks) {
+  std::string text;
+  for (const lock_summary& line : locks.list()) {
+    const auto state = locks.inspect(line.name);
+    text += line.name + ':';
+    if (!state) continue;
+    for (const claim_state& each : state->holders) text += " holder" + text_of(each);
+    for (const claim_state& each : state->waiters) text += " waiter" + text_of(each);
+  }
+  return text;
+}
+
+}  // namespace
+
 void on_store::TearDown() {
   client& auditor = bystander();
   for (client& each : clients_) {
@@ -254,7 +276,8 @@ void on_store::TearDown() {
       std::cout << "a claim ended with: " << problem.message() << '\n';
   }
   contenders_.clear();
-  EXPECT_TRUE(observer{auditor}.sees([&] { return auditor.list().empty(); })) << "something stayed behind";
+  EXPECT_TRUE(observer{auditor}.sees([&] { return auditor.list().empty(); }))
+      << "something stayed behind: " << text_of_all(auditor);
   clients_.clear();
 }
 

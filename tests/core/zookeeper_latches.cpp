@@ -266,8 +266,9 @@ TEST_F(zookeeper_latches, leave_nothing_where_a_hold_ends_by_force_whose_process
 }
 
 // The nodes of permits that were granted at once are watched from the first renewal on. A client that is closed
-// before does not know that its hold has ended: it writes the mark of a rest, and takes that back.
+// before does not know that its hold has ended.
 TEST_F(zookeeper_latches, are_delivered_once_the_mark_of_a_hold_that_was_ended_by_force_is_gone) {
+  stays_ = false;
   count(0);
   force_release();
   leave_resting(0, 30s);
@@ -282,6 +283,73 @@ TEST_F(zookeeper_latches, are_delivered_once_the_mark_of_a_hold_that_was_ended_b
   EXPECT_EQ(marks(), 0U);
   session_.when_delivered([&] { is_delivered = false; });
   EXPECT_FALSE(is_delivered) << "nothing is on its way";
+}
+
+// The token of permits is the number of the last of their nodes.
+TEST_F(zookeeper_latches, keep_their_token_while_their_nodes_go) {
+  want_permits(2, 3);
+  count(0);
+  const fencing_token token = std::get<tickets::place>(std::get<tickets::reply>(got_.at(0))).token;
+  ASSERT_EQ(inspect().holders.at(0).token, token);
+  outcome seen;
+  begin_to_inspect(seen);
+  const std::string last = "/stock/leases/" + *leases_node().children.rbegin();
+  wire_.serve_until(session_, last);
+  wire_.remove(last);
+  wire_.serve(session_);
+  EXPECT_EQ(state_in(seen).holders.at(0).token, token);
+  EXPECT_EQ(inspect().holders.at(0).token, token);
+}
+
+TEST_F(zookeeper_latches, are_looked_at_again_where_some_of_their_nodes_went_between_two_reads) {
+  stays_ = false;
+  want_permits(2, 3);
+  count(0);
+  const fencing_token token = std::get<tickets::place>(std::get<tickets::reply>(got_.at(0))).token;
+  outcome seen;
+  begin_to_inspect(seen);
+  const std::string first = lease();
+  const std::string last = "/stock/leases/" + *leases_node().children.rbegin();
+  wire_.serve_until(session_, last);
+  const std::string mark = leave_mark(5, mode::permits, 60s);
+  wire_.all[mark].data = to_text({mode::permits, 2, 60s, true, token, {}});
+  wire_.remove(last);
+  wire_.remove(first);
+  wire_.serve(session_);
+  ASSERT_EQ(state_in(seen).holders.size(), 1U);
+  EXPECT_EQ(state_in(seen).holders[0].token, token) << "a hold is ended by force by its token";
+}
+
+// Somebody ends the hold by force, and has removed the mark so far.
+TEST_F(zookeeper_latches, make_no_mark_anew_that_was_removed_by_force) {
+  count(0);
+  wire_.remove("/stock/rests%/" + *wire_.all.at("/stock/rests%").children.begin());
+  leave_resting(0, 30s);
+  wire_.serve(session_);
+  EXPECT_EQ(kept(), std::vector{false});
+  EXPECT_EQ(marks(), 0U);
+  EXPECT_EQ(leases(), 0U);
+}
+
+TEST_F(zookeeper_latches, are_ended_by_force_although_their_holders_leave_marks_meanwhile) {
+  stays_ = false;
+  count(0);
+  const std::string node = lease();
+  tickets::request r;
+  r.kind = tickets::task::force_release;
+  r.name = "stock";
+  session_.send(r, [this](outcome o) { got_[1] = std::move(o); });
+  while (wire_.counts[operation_kind::get] == 0 || wire_.next() != operation_kind::remove)
+    wire_.serve_next(session_);
+  const fencing_token token{static_cast<std::uint64_t>(wire_.all.at(node).created)};
+  const std::string mark = leave_mark(5, mode::permits, 60s);
+  wire_.all[mark].data = to_text({mode::permits, 1, 60s, true, token, {}});
+  leave_mark(6, mode::permits, 60s);
+  wire_.remove(node);
+  wire_.serve(session_);
+  EXPECT_FALSE(wire_.all.contains(mark));
+  EXPECT_EQ(marks(), 1U) << "that of a hold which has come since";
+  EXPECT_EQ(std::get<tickets::count>(std::get<tickets::reply>(got_.at(1))).value, 1U);
 }
 
 TEST_F(zookeeper_latches, leave_nothing_of_a_count_that_is_ended_by_force) {

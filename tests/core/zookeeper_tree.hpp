@@ -56,6 +56,8 @@ class tree final : public wire {
   void serve_until(session& to, const std::string& path) {
     while (open_.at(0).first.kind != kind::get || open_.at(0).first.path != path) serve_next(to);
   }
+  /// What it carries out next.
+  [[nodiscard]] operation_kind next() const { return open_.at(0).first.kind; }
   void serve_next(session& to) {
     const auto [step, done] = std::move(open_.front());
     open_.pop_front();

@@ -169,8 +169,10 @@ void claim_queue::make_mark(claim& c, const on_reply& handler, int tries) {
                       if (found == nullptr) return answer_gone(handler);
                       const result& r = results[1];
                       // It exists if the answer to an earlier try was lost.
-                      if (r.code == answer::done || r.code == answer::node_exists)
+                      if (r.code == answer::done || r.code == answer::node_exists) {
+                        found->granted_with_mark = true;
                         return grant(*found, handler);
+                      }
                       // The servers have removed the new parent meanwhile.
                       if (r.code == answer::no_node && tries < most_tries)
                         return make_mark(*found, handler, tries + 1);
@@ -259,6 +261,12 @@ void claim_queue::write_rest(claim& c, const on_reply& handler, int tries) {
     if (found == nullptr || found->now != claim::phase::parting)
       return handler(tickets::reply{tickets::kept{{false}}});
     if (r.code == answer::done) return part(*found, handler, true);
+    if (r.code == answer::no_node && found->granted_with_mark) {  // the hold was ended by force
+      return remove(*found, [handler](const tickets::link::outcome& left) {
+        if (std::holds_alternative<store::request_error>(left)) return handler(left);
+        handler(tickets::reply{tickets::kept{{false}}});
+      });
+    }
     if ((r.code == answer::no_node || r.code == answer::node_exists) && tries < most_tries) {
       if (!creates) found->marked = false;
       return write_rest(*found, handler, tries + 1);

@@ -1,10 +1,12 @@
 #include "stores/zookeeper/protocol/session.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "stores/zookeeper/protocol/claim_nodes.hpp"
 #include "stores/zookeeper/protocol/release_request.hpp"
 
 namespace holdfast::zookeeper {
@@ -91,25 +93,54 @@ void session::happened(const std::string& path, change event) {
   name_watch_.happened(path, event);
 }
 
+struct session::forced {
+  tickets::request request;
+  on_reply handler;
+  std::optional<std::set<fencing_token>> tokens;  // of the holds at the first look: no later one is ended
+  std::size_t ended = 0;
+  int looks = 0;
+};
+
 /// Removes the nodes of holds that an operator ends. The holders notice it by their own watches.
 void session::force_release(const tickets::request& request, const on_reply& handler) {
-  inspection_.find_holds(request, [this, handler](const inspection::outcome<std::vector<claimed>>& found) {
-    if (const auto* reason = std::get_if<store::request_error>(&found)) return handler(*reason);
-    const auto& holds = std::get<std::vector<claimed>>(found);
-    std::vector<operation> removals;
+  end_by_force(std::make_shared<forced>(forced{request, handler, {}, 0, 0}));
+}
+
+void session::end_by_force(const std::shared_ptr<forced>& f) {
+  ++f->looks;
+  inspection_.find_holds(f->request, [this, f](const inspection::outcome<std::vector<claimed>>& found) {
+    if (const auto* reason = std::get_if<store::request_error>(&found)) return f->handler(*reason);
+    std::vector<claimed> holds = std::get<std::vector<claimed>>(found);
+    if (f->tokens) std::erase_if(holds, [&](const claimed& c) { return !f->tokens->contains(token_of(c)); });
     for (const claimed& each : holds) {
       if (!each.rest && !is_ours(each))
-        return handler(is_anothers(each, "whose nodes Holdfast does not remove"));
-      for (std::string& path : all_nodes_of(each))
-        removals.push_back({.kind = operation_kind::remove, .path = std::move(path)});
+        return f->handler(is_anothers(each, "whose nodes Holdfast does not remove"));
     }
-    if (removals.empty()) return handler(tickets::reply{tickets::count{0}});
-    nodes_.submit_all(std::move(removals),
-                      [handler, count = count_of_ended(holds)](const std::vector<result>& results) {
-                        const auto failed = std::find_if(results.begin(), results.end(), is_error);
-                        if (failed != results.end()) return handler(request_error_of(*failed));
-                        handler(tickets::reply{tickets::count{count}});
-                      });
+    if (!f->tokens) {
+      f->tokens.emplace();
+      for (const claimed& each : holds) f->tokens->insert(token_of(each));
+      f->ended = count_of_ended(holds);
+    }
+    remove_forced(f, holds);
+  });
+}
+
+/// A holder that releases at this moment may leave a mark, or make it anew, after it was looked for. Then it has
+/// removed its node itself.
+void session::remove_forced(const std::shared_ptr<forced>& f, const std::vector<claimed>& holds) {
+  std::vector<operation> removals;
+  for (const claimed& each : holds) {
+    for (std::string& path : all_nodes_of(each))
+      removals.push_back({.kind = operation_kind::remove, .path = std::move(path)});
+  }
+  if (removals.empty()) return f->handler(tickets::reply{tickets::count{f->ended}});
+  nodes_.submit_all(std::move(removals), [this, f](const std::vector<result>& results) {
+    const auto failed = std::find_if(results.begin(), results.end(), is_error);
+    if (failed != results.end()) return f->handler(request_error_of(*failed));
+    const bool has_left = std::any_of(results.begin(), results.end(),
+                                      [](const result& r) { return r.code == answer::no_node; });
+    if (has_left && f->looks <= most_tries) return end_by_force(f);
+    f->handler(tickets::reply{tickets::count{f->ended}});
   });
 }
 

@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/request.hpp"
 #include "core/scheduler.hpp"
@@ -70,7 +72,11 @@ class session {
   void happened(const std::string& path, change event);
 
  private:
+  /// The holds that an operator ends.
+  struct forced;
   void force_release(const tickets::request& request, const on_reply& handler);
+  void end_by_force(const std::shared_ptr<forced>& f);
+  void remove_forced(const std::shared_ptr<forced>& f, const std::vector<claimed>& holds);
   void request_release(const tickets::request& request, const on_reply& handler);
 
   liveness liveness_;

@@ -266,6 +266,7 @@ void take_mark(claimed& c, const result& r, std::int64_t now_ms) {
   if (!m) return;
   const duration left = left_of(*m, r.about, now_ms);
   if (!c.nodes.empty()) {
+    c.token = m->token;  // that of the node with the highest number, which may have gone
     if (m->is_stamped && left > duration::zero()) c.permits = m->permits;
     return;
   }
@@ -294,6 +295,7 @@ void fill(survey& name, std::size_t waiters, const std::vector<result>& reads, s
   const std::int64_t now = now_ms != 0 ? now_ms : wall_clock_ms();
   const bool had_permits = !name.holders.empty() && name.holders.front().place.wants == role::lease;
   std::size_t next = 0;
+  bool has_lost_leases = false;  // some, and others of the same claim not
   const auto is_gone = [&](claimed& c) {
     std::vector<std::string> there;
     for (std::string& path : c.nodes) {
@@ -305,6 +307,7 @@ void fill(survey& name, std::size_t waiters, const std::vector<result>& reads, s
       c.about.created = created;
       there.push_back(std::move(path));
     }
+    has_lost_leases = has_lost_leases || (!there.empty() && there.size() < c.nodes.size());
     c.nodes = std::move(there);
     return c.nodes.empty();
   };
@@ -314,7 +317,8 @@ void fill(survey& name, std::size_t waiters, const std::vector<result>& reads, s
     take_mark(c, reads[next++], now);
     return c.nodes.empty();
   };
-  name.is_torn = std::erase_if(name.holders, has_left) > 0 && (had_permits || name.has_open_order);
+  const bool has_lost_claims = std::erase_if(name.holders, has_left) > 0;
+  name.is_torn = has_lost_leases || (has_lost_claims && (had_permits || name.has_open_order));
   const std::size_t read = std::min(waiters, name.waiters.size());
   const auto end_of_read = name.waiters.begin() + static_cast<std::ptrdiff_t>(read);
   const auto end_of_kept = std::remove_if(name.waiters.begin(), end_of_read, is_gone);
@@ -336,6 +340,7 @@ bool is_ours(const claimed& c) {
 
 fencing_token token_of(const claimed& c) {
   if (c.rest) return c.rest->token;
+  if (c.token) return c.token;
   const auto n = read_note(c.data);
   return n && n->token ? n->token : token_of(c.about);
 }

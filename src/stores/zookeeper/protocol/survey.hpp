@@ -21,7 +21,8 @@ struct claimed {
   std::string data;
   std::string mark{};                     // the path of its mark, if it has one
   std::string gate{};                     // of permits: its place in the line, if that is still there
-  std::int64_t permits = 0;               // by its mark, once that counts: some of its nodes may have gone
+  fencing_token token{};                  // of permits: by its mark, if it has one
+  std::int64_t permits = 0;               // likewise, once that counts: some of its nodes may have gone
   std::optional<zookeeper::mark> rest{};  // of a hold that has ended: its mark, which is its only node
   duration left{};                        // of its rest
 };
