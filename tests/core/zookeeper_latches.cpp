@@ -265,8 +265,8 @@ TEST_F(zookeeper_latches, leave_nothing_where_a_hold_ends_by_force_whose_process
   EXPECT_EQ(marks(), 0U);
 }
 
-// The nodes of permits that were granted at once are watched from the first renewal on. A client that is closed
-// before does not know that its hold has ended.
+// The nodes of permits that were granted at once are watched from the first renewal on. A client that is
+// closed before does not know that its hold has ended.
 TEST_F(zookeeper_latches, are_delivered_once_the_mark_of_a_hold_that_was_ended_by_force_is_gone) {
   stays_ = false;
   count(0);

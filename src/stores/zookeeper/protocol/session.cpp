@@ -125,8 +125,8 @@ void session::end_by_force(const std::shared_ptr<forced>& f) {
   });
 }
 
-/// A holder that releases at this moment may leave a mark, or make it anew, after it was looked for. Then it has
-/// removed its node itself.
+/// A holder that releases at this moment may leave a mark, or make it anew, after it was looked for. Then it
+/// has removed its node itself.
 void session::remove_forced(const std::shared_ptr<forced>& f, const std::vector<claimed>& holds) {
   std::vector<operation> removals;
   for (const claimed& each : holds) {
