@@ -32,10 +32,9 @@ void rendezvous_ledger::changed(std::size_t name) {
 /// \param since only what has stood from then on.
 std::int64_t rendezvous_ledger::counted(bool surely, instant since) const {
   std::map<std::string, std::int64_t> each;
-  for (const owner_id& owner : account_.holders_of(latch_name, surely)) {
+  for (const auto& [owner, standing] : surely ? sure_counts_ : counts_) {
     const claimed* const c = find(owner);
-    const auto standing = counts_.find(owner);
-    if (c == nullptr || standing == counts_.end() || standing->second > since) continue;
+    if (c == nullptr || standing > since) continue;
     each[c->object] = std::max(each[c->object], c->permits);
   }
   std::int64_t sum = 0;
@@ -44,10 +43,13 @@ std::int64_t rendezvous_ledger::counted(bool surely, instant since) const {
 }
 
 void rendezvous_ledger::note_latch() {
-  const auto former = std::exchange(counts_, {});
-  for (const owner_id& owner : account_.holders_of(latch_name, false)) {
-    const auto known = former.find(owner);
-    counts_[owner] = known == former.end() ? in_.now : known->second;
+  for (const bool surely : {false, true}) {
+    auto& standing = surely ? sure_counts_ : counts_;
+    const auto former = std::exchange(standing, {});
+    for (const owner_id& owner : account_.holders_of(latch_name, surely)) {
+      const auto known = former.find(owner);
+      standing[owner] = known == former.end() ? in_.now : known->second;
+    }
   }
   const auto sum = static_cast<std::size_t>(std::min(counted(false, in_.now), expected_parties));
   std::fill_n(counted_at_.begin(), sum, in_.now);
@@ -63,6 +65,7 @@ void rendezvous_ledger::told_open(const std::string& object) {
 }
 
 void rendezvous_ledger::told_closed(const std::string& object) {
+  note_latch();
   const instant since = calls_.at(object);
   if (counted(true, since) >= expected_parties && !is_excused(latch_name, since)) {
     in_.violated("a latch that was open all the time was told to be closed: to " + object);

@@ -59,8 +59,9 @@ class rendezvous_ledger {
   scene& in_;
   const ledger& account_;
   std::unordered_map<owner_id, claimed> claims_;
-  std::unordered_map<owner_id, instant> counts_;    // that stand now, since when
-  std::unordered_map<std::string, instant> calls_;  // the last of each object: when it began
+  std::unordered_map<owner_id, instant> counts_;       // that stand now, since when
+  std::unordered_map<owner_id, instant> sure_counts_;  // those that are surely decided, since that
+  std::unordered_map<std::string, instant> calls_;     // the last of each object: when it began
   /// The last moment at which so many were counted; the first element is of one.
   std::array<instant, expected_parties> counted_at_ = never_yet();
   /// The last moment at which all phases before that one were complete.

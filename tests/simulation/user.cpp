@@ -154,8 +154,10 @@ void user::downgrade() {
   around_.sees.lowered(lease, true);
   book_.downgrade(lease, [this, lease](std::optional<failure> failed) {
     around_.in.note("downgraded", host_.number(), failed ? 1 : 0);
-    // What failed for certain has changed nothing: its user may go on as if alone.
-    if (failed && lease->mode() == mode::exclusive) around_.sees.lowered(lease, false);
+    // What failed for certain has changed nothing: its user may go on as if alone. A hold that its user has
+    // released meanwhile, and that rests, may have been lowered by an earlier try.
+    if (failed && failed->code != errc::lost && lease->mode() == mode::exclusive)
+      around_.sees.lowered(lease, false);
   });
 }
 
