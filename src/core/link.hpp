@@ -41,7 +41,7 @@ class link {
 
   /// Calls it once nothing is under way any more of releases and withdrawals that the link has answered; at
   /// once where it answers no sooner than that. Later calls replace it.
-  virtual void when_delivered(const std::function<void()>& action) { action(); }
+  virtual void when_delivered(std::function<void()> action) { action(); }
 
   /// See port::can_rest.
   [[nodiscard]] virtual bool can_rest() const { return !session_until(); }

@@ -275,7 +275,7 @@ void driver::on_session(const std::function<void()>& extended) { link_.on_sessio
 std::size_t driver::busy() const { return running_.size() - in_vain_; }
 
 void driver::when_idle(std::function<void()> action) {
-  idle_ = [this, action = std::move(action)] { link_.when_delivered(action); };
+  idle_ = [this, action = std::move(action)]() mutable { link_.when_delivered(std::move(action)); };
   tell_if_idle();
 }
 

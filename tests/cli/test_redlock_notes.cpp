@@ -32,6 +32,7 @@ class redlock_notes : public command_test {
 };
 
 TEST_F(redlock_notes, are_none_where_all_servers_agree) {
+  url_ = servers_.url("?node_timeout=20s");  // none of them is silent
   const auto holder = hold("stock");
   EXPECT_TRUE(eventually([&] { return servers_.holds_of("stock") == 3; }));
   EXPECT_THAT(ask({"show", "stock"}).out, AllOf(HasSubstr("1 holding"), Not(HasSubstr("note:"))));

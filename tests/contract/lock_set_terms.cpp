@@ -31,7 +31,7 @@ HOLDFAST_ON_EACH_STORE(lock_set_terms, any_store);
 
 // One limit, and not one for each of the two waits: for the object, and for the names.
 TEST(wait_limits, count_from_the_call) {
-  constexpr auto limit = 6s;
+  constexpr auto limit = 12s;
   const auto options = lock_options{}.wait_limit(limit);
   client one{"memory:wait-limits"};
   client two{"memory:wait-limits"};
@@ -41,7 +41,7 @@ TEST(wait_limits, count_from_the_call) {
     const auto other = mutex{two, name}.acquire();
     const auto called = boot_clock::now();
     auto waiting = std::async(std::launch::async, [&] { lock.lock(); });
-    constexpr auto first_wait = limit - 1s;  // for the object
+    constexpr auto first_wait = limit / 2;  // for the object
     EXPECT_EQ(waiting.wait_for(first_wait), std::future_status::timeout);
     lock.unlock();  // it was lost, and had kept its place in the object
     EXPECT_THROW(waiting.get(), error);

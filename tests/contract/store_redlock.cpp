@@ -22,7 +22,8 @@ class redlock_store final : public holdfast::contract::store {
   explicit redlock_store(redis_quorum& servers) : servers_{servers} {}
 
   [[nodiscard]] std::string url() const override {
-    return servers_.url("?prefix=contract-" + std::to_string(number_) + ':');
+    // A server that a busy machine keeps from its work is no silent one.
+    return servers_.url("?node_timeout=20s&prefix=contract-" + std::to_string(number_) + ':');
   }
   // Connections stay, and what is sent meanwhile is carried out afterwards, whoever still wants it.
   void stop_answering() override {

@@ -183,6 +183,21 @@ TEST_F(zookeeper_latches, show_a_count_whose_process_is_killed_before_it_has_lef
   EXPECT_TRUE(inspect().waiters.empty());
 }
 
+// An operator has removed its place in the line, so that somebody else has its turn, too.
+TEST_F(zookeeper_latches, keep_no_node_that_was_made_before_its_parent_seemed_to_be_there) {
+  want_permits(2, 3);
+  claim(0, 0s, true);
+  while (wire_.next() != kind::create || !wire_.all.contains("/stock/locks") ||
+         wire_.all.at("/stock/locks").children.empty())
+    wire_.serve_next(session_);
+  wire_.serve_next(session_);
+  ASSERT_FALSE(wire_.all.contains("/stock/leases"));
+  wire_.create("/stock/leases", 0, operation::made::container);
+  wire_.serve(session_);
+  ASSERT_TRUE(is_granted(0));
+  EXPECT_EQ(leases(), 2U);
+}
+
 TEST_F(zookeeper_latches, line_up_for_the_decision_on_a_count) {
   claim(0, 0s, true);
   while (!wire_.all.contains("/stock/locks") || wire_.all.at("/stock/locks").children.empty())

@@ -50,7 +50,7 @@ class quorum_interop : public testing::Test {
   bool somebody_waits() { return !locks_.inspect("stock").value_or(lock_state{}).waiters.empty(); }
 
   test::redis_quorum quorum_;
-  std::string url_ = quorum_.url("?prefix=redlock:");  // pottery has no keys without it
+  std::string url_ = quorum_.url("?node_timeout=20s&prefix=redlock:");  // pottery has no keys without it
   client locks_{url_};
   mutex lock_{locks_, "stock"};
   std::unique_ptr<client_process> other_;

@@ -42,7 +42,7 @@ void election_ledger::elected(const host& at, const lease_core::lease_record_ptr
 
 void election_ledger::resigned(const lease_core::lease_record& lease, instant requested_at) {
   if (account_.is_kept_late(lease.hold.owner)) return;
-  resigned_.emplace(lease.hold.token, resignation{requested_at, in_.now});
+  resigned_.emplace(lease.hold.token, resignation{lease.hold.owner, requested_at, in_.now});
 }
 
 void election_ledger::require_proclaimed(const candidate& leader) {
@@ -76,8 +76,9 @@ void election_ledger::end_look(const look& from, const std::optional<candidate>&
     in_.violated("a look shows less than was confirmed before: " + description(*leader));
   }
   const auto gone = resigned_.find(leader->token);
+  // A try of its claim that is carried out late queues it anew, until its ttl.
   if (gone != resigned_.end() && gone->second.confirmed <= from.began &&
-      !went_back_since(gone->second.requested_at)) {
+      !went_back_since(gone->second.requested_at) && !account_.may_be_back(gone->second.owner)) {
     in_.violated("a look shows a leader that has resigned: " + description(*leader));
   }
 }
@@ -105,6 +106,7 @@ void election_ledger::reported(const host& at, reports& before, const observatio
       in_.violated("an observer goes back, and the store has not: " + description(*now.leader));
     }
   }
+  if (shown == before.newest) return;  // again after a failure, of a look that was before that
   before.newest = shown;
   before.newest_at = at.now();
   before.newest_since = in_.now;

@@ -63,6 +63,7 @@ class election_ledger {
     instant since{};
   };
   struct resignation {
+    owner_id owner;
     instant requested_at{};
     instant confirmed{};
   };

@@ -136,6 +136,8 @@ class ledger {
   [[nodiscard]] virtual bool may_have(const store::hold& h) const;
   /// Whether a request of its client was carried out late.
   [[nodiscard]] bool is_kept_late(const owner_id& owner) const { return kept_late_.contains(owner); }
+  /// Whether a request that was carried out late may have made a claim anew that had ended.
+  [[nodiscard]] virtual bool may_be_back(const owner_id& owner) const { return is_kept_late(owner); }
   /// Whether somebody who may has ended it, so that its client may not know yet.
   [[nodiscard]] virtual bool is_ended_by_hand(const owner_id& /*owner*/) const { return false; }
   [[nodiscard]] virtual grant grant_of(const store::hold& h) const;

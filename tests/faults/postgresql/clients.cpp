@@ -13,7 +13,7 @@ class postgresql_clients : public on_postgresql {
  protected:
   /// Works at "stock" until it ends, and with it all that work. Of several none may stand still in the midst
   /// of it for longer than its ttl, though others use the machine: it would find the next one there.
-  [[nodiscard]] std::unique_ptr<actor> worker(const std::string& witness, int ttl_ms = 1500) const {
+  [[nodiscard]] std::unique_ptr<actor> worker(const std::string& witness, int ttl_ms = 4000) const {
     auto other = start(server_.url());
     other->tell("contend stock " + witness + " 1000000 ttl=" + std::to_string(ttl_ms));
     return other;

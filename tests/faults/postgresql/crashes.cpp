@@ -68,7 +68,7 @@ TEST_F(postgresql_sessions, ended_again_and_again_under_contention_let_no_two_in
   for (int each = 0; each < 3; ++each) {
     clients.push_back(start(server_.url()));
     clients.back()->tell("contend stock " + folder.file("witness") + ' ' + std::to_string(turns) +
-                         " ttl=1500");
+                         " ttl=6000");
   }
   for (std::int64_t wanted = 10; wanted <= 3 * turns - 20; wanted += 10) {
     comes_true([&] { return witness.count() >= wanted; }, 20s);

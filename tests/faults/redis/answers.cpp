@@ -19,7 +19,7 @@ redis_server::settings with(std::vector<std::string> lines) {
 }
 
 failing lock_in_vain(const std::string& url) {
-  return failure_of([&] {
+  return known_failure_of([&] {
     client locks{url, client_options{}.locks(hasty())};
     mutex{locks, "stock"}.lock();
   });

@@ -23,7 +23,7 @@ class on_cluster : public testing::Test {
   /// Far sooner than a ttl of those, or a third of it.
   static constexpr auto soon = 30s;
   /// Leases end while something lasts for long, unless they are renewed.
-  static constexpr auto ttl = 3s;
+  static constexpr auto ttl = 6s;
   static lock_options renewed() { return lock_options{}.ttl(ttl).retry(retry_policy{}.limit(120s)); }
 
   [[nodiscard]] int slot_of(const std::string& name) { return nodes_.slot_of("holdfast:" + name); }

@@ -222,7 +222,7 @@ TEST_F(redis_cluster_forgeries, lead_no_renewal_elsewhere_after_the_deadline_of_
   liar_.answer_with([&](const words& command) -> std::string {
     if (command.at(0) == "CLUSTER") return is_granted ? map : whole_map(liar_.port());
     if (command.size() == of_renewals) {
-      std::this_thread::sleep_for(2 * ttl);  // the release is on its way here before a map says otherwise
+      std::this_thread::sleep_for(6s);  // the release is on its way here before a map says otherwise
       return elsewhere;
     }
     if (command.size() == of_releases) {

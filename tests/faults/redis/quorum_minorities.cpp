@@ -13,11 +13,11 @@ using test::direction;
 using test::redis_quorum;
 
 TEST(redis_quorum_slow, servers_in_a_minority_hold_up_nothing) {
-  constexpr auto delay = 300ms;
+  constexpr auto delay = 3s;
   constexpr int turns = 20;
   redis_quorum servers{{.on_lines = true}};
-  client one{servers.url()};
-  client two{servers.url()};
+  client one{servers.url("?node_timeout=20s")};
+  client two{servers.url("?node_timeout=20s")};
   for (client* each : {&one, &two}) EXPECT_FALSE(mutex(*each, "stock", patient()).acquire().release());
   for (const std::size_t i : {1U, 4U}) servers.line(i).interfere(direction::to_client, {.delay = delay});
   const auto begin = boot_clock::now();

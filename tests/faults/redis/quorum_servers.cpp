@@ -51,13 +51,13 @@ TEST_F(redis_quorum_servers, of_a_minority_may_stand_still_or_die) {
 TEST_F(redis_quorum_servers, keep_nothing_of_clients_that_end) {
   constexpr int clients = 20;
   redis_quorum servers;
-  const std::string url = servers.guarded_url("?restart_guard=30s");
+  const std::string url = servers.guarded_url("?restart_guard=30s&node_timeout=20s");
   for (std::size_t i = 0; i < servers.size(); ++i) servers.server(i).forget_start();
   const auto name_of = [](int each) { return "job" + std::to_string(each); };
   std::vector<std::future<void>> jobs;
   for (int each = 0; each < clients; ++each) {
     jobs.push_back(std::async(std::launch::async, [&, each] {
-      client locks{url};
+      client locks{url, client_options{}.flush_limit(50s)};
       auto held = mutex{locks, name_of(each), patient()}.acquire();
       const auto end = boot_clock::now() + 1300ms;
       await([&] { return boot_clock::now() > end; }, "time stands still");
@@ -146,7 +146,7 @@ class redis_quorum_memory : public redis_quorum_servers {
   }
 
   redis_quorum servers_{{.servers = 3, .append_only = true}};
-  std::string url_ = servers_.guarded_url("?restart_guard=60s");
+  std::string url_ = servers_.guarded_url("?restart_guard=60s&node_timeout=20s");
   std::optional<client> client_;
   std::optional<client> newcomer_;
   lease held_;

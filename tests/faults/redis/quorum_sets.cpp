@@ -22,7 +22,7 @@ std::string place_of(test::redis_server& server) { return "127.0.0.1:" + std::to
 std::string url_of(const std::vector<std::string>& places) {
   std::string url;
   for (const std::string& each : places) url += (url.empty() ? "redlock://" : ",") + each;
-  return url + "?restart_guard=0";
+  return url + "?restart_guard=0&node_timeout=20s";
 }
 
 TEST(redis_quorum_sets, that_differ_let_no_two_in) {
@@ -47,7 +47,7 @@ void expect_refusal_of_the_second(const std::vector<std::size_t>& first,
   const auto url = [&](const std::vector<std::size_t>& of) {
     std::vector<std::string> places;
     for (const std::size_t each : of) places.push_back(place_of(servers.server(each)));
-    return url_of(places) + "&node_timeout=20s";
+    return url_of(places);
   };
   client one{url(first)};
   auto held = mutex{one, "stock"}.acquire();

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 /// vote. But the holder cannot know what a server still has, and says its token again.
 class redis_quorum_told_tokens : public testing::Test {
  protected:
-  static lock_options renewed_often() { return lock_options{}.ttl(3s).retry(patient().retry()); }
+  static lock_options renewed_often() { return lock_options{}.ttl(9s).retry(patient().retry()); }
 
   void restart(std::size_t server) {
     servers_.server(server).kill();
@@ -32,7 +32,7 @@ class redis_quorum_told_tokens : public testing::Test {
   }
 
   redis_quorum servers_{{.servers = 3, .append_only = true}};
-  client locks_{servers_.url()};
+  client locks_{servers_.url("?node_timeout=20s")};
 };
 
 TEST_F(redis_quorum_told_tokens, stand_there_after_a_restart_beside_a_request_to_release) {

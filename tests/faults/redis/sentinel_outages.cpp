@@ -14,7 +14,7 @@ class redis_sentinel_outages : public on_sentinels {
   void expect_nothing_lost(Outage begin) {
     client locks{group_.url()};
     client others{group_.url()};
-    auto held = mutex{locks, "stock", lasting().ttl(3s)}.acquire();
+    auto held = mutex{locks, "stock", lasting().ttl(9s)}.acquire();
     const auto token = held.token();
     auto waiter = std::async(std::launch::async, [&] { return mutex{others, "stock", lasting()}.acquire(); });
     expect_waiter(locks);
@@ -71,14 +71,14 @@ TEST_F(redis_sentinel_outages, of_all_that_stand_still_lose_nothing) {
 // Its part of the time to connect is bounded, and it is not asked first a second time.
 TEST_F(redis_sentinel_outages, of_the_first_that_stands_still_leave_time_for_the_others) {
   group_.sentinel(0).stop();
-  client locks{group_.url("?connect_timeout=20s"), client_options{}.locks(lasting())};
+  client locks{group_.url("?connect_timeout=60s"), client_options{}.locks(lasting())};
   EXPECT_TRUE(mutex(locks, "stock").try_lock());
   const auto former = group_.primary_index();
   const auto begin = boot_clock::now();
   group_.server(former).ask({"CLIENT", "KILL", "TYPE", "normal"});
   group_.server(former).ask({"CLIENT", "KILL", "TYPE", "pubsub"});
   mutex{locks, "other"}.lock();
-  EXPECT_LT(boot_clock::now() - begin, 5s) << "the one that stands still was asked first again";
+  EXPECT_LT(boot_clock::now() - begin, 15s) << "the one that stands still was asked first again";
 }
 
 TEST_F(redis_sentinel_outages, end_for_a_client_that_has_seen_them) {

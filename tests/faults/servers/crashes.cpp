@@ -71,7 +71,7 @@ TEST_P(server_crashes, right_after_a_release_leave_the_name_to_the_next_one) {
 }
 
 TEST_P(server_crashes, again_and_again_under_contention_let_no_two_in) {
-  contending_actors all{url(), 60, " ttl=1500 retry=60000"};
+  contending_actors all{url(), 60, " ttl=6000 retry=60000"};
   for (std::int64_t wanted = 30; wanted <= 120; wanted += 30) {
     all.await(wanted);
     server_->kill();

@@ -153,7 +153,7 @@ class on_each : public testing::TestWithParam<kind_of<Server>> {
     std::array<std::unique_ptr<actor>, 3> members_;
   };
   /// Of locks of several actors whose notifications get lost: each costs a third of a ttl.
-  [[nodiscard]] std::string hurry() const { return this->GetParam().keeps_sessions ? "" : " ttl=1500"; }
+  [[nodiscard]] std::string hurry() const { return this->GetParam().keeps_sessions ? "" : " ttl=6000"; }
 
   /// Nothing of what was done stays: the name is free, and nobody stands in any queue.
   void expect_free() {

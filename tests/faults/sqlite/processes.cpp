@@ -103,7 +103,7 @@ TEST_F(processes, killed_at_any_moment_stop_nobody_else) {
   test::witness witness{place};
   const auto work = [&] {
     auto worker = start();
-    worker->tell("contend stock " + place + " 1000000 ttl=1500");
+    worker->tell("contend stock " + place + " 1000000 ttl=4000");
     return worker;
   };
   std::vector<std::unique_ptr<actor>> clients;

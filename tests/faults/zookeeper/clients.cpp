@@ -110,13 +110,13 @@ TEST_F(zookeeper_clients, whose_turn_comes_while_they_stand_still_take_it_not_la
 }
 
 TEST_F(zookeeper_clients, whose_session_ends_while_they_hold_are_told_in_time) {
-  client locks{server_.url(), living(4s)};
+  client locks{server_.url(), living(10s)};
   auto held = mutex{locks, "stock"}.acquire();
   auto other = mutex{locks, "other"}.acquire();
   loss stock{held};
   loss others{other};
   end_session_of(expect_contenders(1)[0]);
-  const auto deadline = boot_clock::now() + 4s;  // nothing is heard of the session from now on
+  const auto deadline = boot_clock::now() + 10s;  // nothing is heard of the session from now on
   for (auto* each : {&stock, &others}) {
     each->expect_by(deadline);
   }
@@ -132,7 +132,7 @@ TEST_F(zookeeper_clients, whose_session_ends_while_they_hold_are_told_in_time) {
 TEST_F(zookeeper_clients, whose_session_ends_while_they_wait_queue_anew) {
   client locks{lasting()};
   auto held = mutex{locks, "stock"}.acquire();
-  client others{server_.url(), living(2s)};
+  client others{server_.url(), living(10s)};
   auto next = std::async(std::launch::async, [&] { return mutex{others, "stock"}.acquire(); });
   const auto former = expect_contenders(2)[1];
   end_session_of(former);
@@ -181,7 +181,7 @@ TEST_F(zookeeper_clients, whose_node_is_deleted_while_they_hold_are_told) {
   EXPECT_EQ(waited.release(), errc::lost);
 
   // One that has not hears of it with its next renewal, be it the keeper's,
-  auto held = mutex{locks, "stock", lock_options{}.ttl(2s)}.acquire();
+  auto held = mutex{locks, "stock", lock_options{}.ttl(6s)}.acquire();
   loss renewed{held};
   console_.remove("/stock/" + expect_contenders(1)[0]);
   EXPECT_EQ(renewed.wait().reason, errc::lost);

@@ -53,8 +53,8 @@ TEST_F(zookeeper_alone, that_stands_still_for_longer_than_the_session_is_left_in
   client locks{server_.url(), living(3s)};
   auto held = mutex{locks, "stock"}.acquire();
   loss loss_signal{held};
-  const auto waiter = start(server_.url(), "ttl=3000");
-  waiter->tell("hold stock ttl=3000");
+  const auto waiter = start(server_.url(), "ttl=20000");  // its session outlasts the stop
+  waiter->tell("hold stock ttl=20000");
   expect_contenders(2);
 
   server_.stop();

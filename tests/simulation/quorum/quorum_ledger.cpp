@@ -12,6 +12,7 @@ using tickets::task;
 void quorum_ledger::executed_at(std::size_t server, std::int64_t now, const tickets::request& request,
                                 bool late, const tickets::reply& answer) {
   count_request();
+  if (late && request.kind == task::acquire) claimed_late_.insert(request.owner);
   switch (request.kind) {
     case task::acquire:
     case task::look:

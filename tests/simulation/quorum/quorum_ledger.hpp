@@ -38,6 +38,9 @@ class quorum_ledger final : public ledger {
   /// \param has_guard it grants nothing for a while, and accepts no number from before.
   void forgot_all_at(std::size_t server, bool has_guard = true);
 
+  [[nodiscard]] bool may_be_back(const owner_id& owner) const override {
+    return claimed_late_.contains(owner);
+  }
   [[nodiscard]] bool answers_for(const owner_id& owner) const override;
   [[nodiscard]] bool surely_lives(const store::hold& h) const override;
   [[nodiscard]] bool may_have(const store::hold& /*h*/) const override { return true; }
@@ -72,6 +75,7 @@ class quorum_ledger final : public ledger {
   const count_of_grants look_;
   std::unordered_map<owner_id, claimed> claims_;
   std::deque<standing> latest_;
+  std::unordered_set<owner_id> claimed_late_;
   std::unordered_set<owner_id> turned_away_;
   std::unordered_set<owner_id> ended_by_hand_;
   /// In the order of beliefs. A belief is in none where a vote may have ended early, unknown to the client:

@@ -30,7 +30,9 @@ class quorum_link final : public runtime::notifying_link<tickets::request, ticke
   quorum_link& operator=(const quorum_link&) = delete;
 
   void send(tickets::request request, on_reply handler) override;
-  void when_delivered(const std::function<void()>& action) override { coordinator_.when_delivered(action); }
+  void when_delivered(std::function<void()> action) override {
+    coordinator_.when_delivered(std::move(action));
+  }
   [[nodiscard]] std::optional<failure> latch_refusal() const override {
     return coordinator::permits_refusal();
   }

@@ -83,7 +83,7 @@ class coordinator {
   /// Calls it when each release and withdrawal has been answered by every server that answers at all: a
   /// majority is enough for the caller, and what the others keep is in everybody's way until its ttl ends. A
   /// server that is silent is waited for as long as for any other answer.
-  void when_delivered(const std::function<void()>& action);
+  void when_delivered(std::function<void()> action);
   /// Nothing is sent or answered afterwards.
   void stop();
 

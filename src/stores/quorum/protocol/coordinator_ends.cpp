@@ -121,9 +121,9 @@ void coordinator::finish(delivery& of) {
   if (--deliveries_ == 0 && delivered_) std::exchange(delivered_, nullptr)();
 }
 
-void coordinator::when_delivered(const std::function<void()>& action) {
+void coordinator::when_delivered(std::function<void()> action) {
   if (deliveries_ == 0) return action();
-  delivered_ = action;
+  delivered_ = std::move(action);
 }
 
 /// To a server that has not confirmed it. Ever more rarely: one that is dead costs little.

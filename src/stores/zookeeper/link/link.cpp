@@ -74,9 +74,9 @@ std::shared_ptr<void> link::watch(store::watched target, std::function<void()> c
   return watchers_.add(target, std::move(changed));
 }
 
-void link::when_delivered(const std::function<void()>& action) {
+void link::when_delivered(std::function<void()> action) {
   loop_.assert_core_locked();
-  session_.when_delivered(action);
+  session_.when_delivered(std::move(action));
 }
 
 void link::track(const store::watched& target, bool on) {

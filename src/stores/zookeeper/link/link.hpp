@@ -40,7 +40,7 @@ class link final : public tickets::link, private wire {
   [[nodiscard]] bool can_rest() const override { return true; }  // see claim_queue
   [[nodiscard]] std::optional<store::time_point> session_until() const override;
   void on_session(const std::function<void()>& extended) override;
-  void when_delivered(const std::function<void()>& action) override;
+  void when_delivered(std::function<void()> action) override;
   void help(store::caller& caller) override;
   bool drive() override;
   void kick() override;

@@ -74,6 +74,10 @@ void claim_queue::chosen(const claim_ref& ref, const on_reply& handler, int trie
   }
   const auto count = static_cast<std::size_t>(c->request.weight);
   if (results[0].code == answer::no_node && tries < most_tries) {
+    // Another client may have made the parent before the others of them came.
+    for (std::size_t i = 1; i < count; ++i) {
+      if (results[i].code == answer::done) reaper_.remove(results[i].path);
+    }
     return nodes_.make_parents(
         c->leases_path(), [this, ref, handler, tries](const std::optional<store::request_error>& failed) {
           claim* const again = claims_.find(ref);

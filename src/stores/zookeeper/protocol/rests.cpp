@@ -262,6 +262,7 @@ void claim_queue::write_rest(claim& c, const on_reply& handler, int tries) {
       return handler(tickets::reply{tickets::kept{{false}}});
     if (r.code == answer::done) return part(*found, handler, true);
     if (r.code == answer::no_node && found->granted_with_mark) {  // the hold was ended by force
+      unsure_rests_.erase(owner);
       return remove(*found, [handler](const tickets::link::outcome& left) {
         if (std::holds_alternative<store::request_error>(left)) return handler(left);
         handler(tickets::reply{tickets::kept{{false}}});

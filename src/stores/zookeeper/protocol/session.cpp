@@ -99,6 +99,12 @@ struct session::forced {
   std::optional<std::set<fencing_token>> tokens;  // of the holds at the first look: no later one is ended
   std::size_t ended = 0;
   int looks = 0;
+
+  /// Behind the first look some may have ended, whatever becomes of the others.
+  void fail(store::request_error reason) const {
+    reason.maybe_executed = reason.maybe_executed || looks > 1;
+    handler(reason);
+  }
 };
 
 /// Removes the nodes of holds that an operator ends. The holders notice it by their own watches.
@@ -109,12 +115,12 @@ void session::force_release(const tickets::request& request, const on_reply& han
 void session::end_by_force(const std::shared_ptr<forced>& f) {
   ++f->looks;
   inspection_.find_holds(f->request, [this, f](const inspection::outcome<std::vector<claimed>>& found) {
-    if (const auto* reason = std::get_if<store::request_error>(&found)) return f->handler(*reason);
+    if (const auto* reason = std::get_if<store::request_error>(&found)) return f->fail(*reason);
     std::vector<claimed> holds = std::get<std::vector<claimed>>(found);
     if (f->tokens) std::erase_if(holds, [&](const claimed& c) { return !f->tokens->contains(token_of(c)); });
     for (const claimed& each : holds) {
       if (!each.rest && !is_ours(each))
-        return f->handler(is_anothers(each, "whose nodes Holdfast does not remove"));
+        return f->fail(is_anothers(each, "whose nodes Holdfast does not remove"));
     }
     if (!f->tokens) {
       f->tokens.emplace();
@@ -136,7 +142,7 @@ void session::remove_forced(const std::shared_ptr<forced>& f, const std::vector<
   if (removals.empty()) return f->handler(tickets::reply{tickets::count{f->ended}});
   nodes_.submit_all(std::move(removals), [this, f](const std::vector<result>& results) {
     const auto failed = std::find_if(results.begin(), results.end(), is_error);
-    if (failed != results.end()) return f->handler(request_error_of(*failed));
+    if (failed != results.end()) return f->fail(request_error_of(*failed));
     const bool has_left = std::any_of(results.begin(), results.end(),
                                       [](const result& r) { return r.code == answer::no_node; });
     if (has_left && f->looks <= most_tries) return end_by_force(f);

@@ -58,7 +58,7 @@ class session {
   void on_session(std::function<void()> handler) { liveness_.on_extended(std::move(handler)); }
   /// See tickets::link. The removal of a mark, or of a place in the queue, may still be on its way when its
   /// claim has been answered; and a connection that is closed with unread answers may lose what it has sent.
-  void when_delivered(const std::function<void()>& action) { nodes_.when_removed(action); }
+  void when_delivered(std::function<void()> action) { nodes_.when_removed(std::move(action)); }
   /// From now on `handler` is called after changes of a name, or of all names; null: no more.
   void watch(const store::watched& target, std::function<void()> handler);
 

@@ -311,14 +311,17 @@ void fill(survey& name, std::size_t waiters, const std::vector<result>& reads, s
     c.nodes = std::move(there);
     return c.nodes.empty();
   };
+  bool has_lost_writers = false;  // each may have been replaced by its reader
   const auto has_left = [&](claimed& c) {
     const bool gone = is_gone(c);
+    has_lost_writers = has_lost_writers || (gone && c.place.wants == role::writer);
     if (!reads_mark(c)) return gone;
     take_mark(c, reads[next++], now);
     return c.nodes.empty();
   };
   const bool has_lost_claims = std::erase_if(name.holders, has_left) > 0;
-  name.is_torn = has_lost_leases || (has_lost_claims && (had_permits || name.has_open_order));
+  name.is_torn =
+      has_lost_leases || (has_lost_claims && had_permits) || (has_lost_writers && name.has_open_order);
   const std::size_t read = std::min(waiters, name.waiters.size());
   const auto end_of_read = name.waiters.begin() + static_cast<std::ptrdiff_t>(read);
   const auto end_of_kept = std::remove_if(name.waiters.begin(), end_of_read, is_gone);

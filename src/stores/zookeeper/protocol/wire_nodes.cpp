@@ -38,9 +38,9 @@ void wire_nodes::send(operation step, on_result handler) {
   ++removals_;
 }
 
-void wire_nodes::when_removed(const std::function<void()>& action) {
+void wire_nodes::when_removed(std::function<void()> action) {
   if (removals_ == 0) return action();
-  removed_ = action;
+  removed_ = std::move(action);
 }
 
 void wire_nodes::submit(operation step, on_result handler) { send(std::move(step), std::move(handler)); }

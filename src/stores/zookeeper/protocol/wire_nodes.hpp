@@ -58,7 +58,7 @@ class wire_nodes final : public ordered_nodes {
   void forget_watch(const std::string& path) override { happened(path, change::removed); }
 
   /// Calls it once no removal is without an answer, which may be at once. Later calls replace it.
-  void when_removed(const std::function<void()>& action);
+  void when_removed(std::function<void()> action);
 
  private:
   void send(operation step, on_result handler);
