@@ -93,8 +93,7 @@ TEST(redis_quorum_sets, are_not_read_from_the_first_half_of_an_answer) {
 TEST(redis_quorum_sets, that_have_one_server_under_two_names_are_refused) {
   test::redis_quorum servers{{.servers = 2}};
   const std::string port = std::to_string(servers.server(0).port());
-  client locks{url_of({"127.0.0.1:" + port, "localhost:" + port, place_of(servers.server(1))}) +
-               "&node_timeout=20s"};
+  client locks{url_of({"127.0.0.1:" + port, "localhost:" + port, place_of(servers.server(1))})};
   const auto refused = failure_of([&] { mutex{locks, "stock", hasty()}.lock(); });
   EXPECT_EQ(refused.code, errc::invalid_argument) << refused.text;
   EXPECT_THAT(refused.text, AllOf(HasSubstr("127.0.0.1:" + port), HasSubstr("localhost:" + port),
