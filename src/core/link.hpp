@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <variant>
 
 #include "core/caller.hpp"
@@ -41,7 +42,7 @@ class link {
 
   /// Calls it once nothing is under way any more of releases and withdrawals that the link has answered; at
   /// once where it answers no sooner than that. Later calls replace it.
-  virtual void when_delivered(std::function<void()> action) { action(); }
+  virtual void when_delivered(std::function<void()> action) { std::exchange(action, nullptr)(); }
 
   /// See port::can_rest.
   [[nodiscard]] virtual bool can_rest() const { return !session_until(); }
