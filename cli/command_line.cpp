@@ -32,8 +32,8 @@ std::vector<std::string> masked(std::vector<std::string> arguments) {
   for (auto& argument : arguments) {
     const bool is_option = argument.starts_with("--") && argument.find('=') == argument.npos;
     const auto with_value = argument + "=x";
-    argument = is_secret && !is_option ? "***" : masked_url(argument);
-    is_secret = is_option && masked_url(with_value) != with_value;
+    argument = is_secret ? "***" : masked_url(argument);
+    is_secret = !is_secret && is_option && masked_url(with_value) != with_value;
   }
   return arguments;
 }

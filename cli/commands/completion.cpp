@@ -5,19 +5,13 @@
 #include <set>
 
 #include "failure.hpp"
+#include "output/shell.hpp"
 
 namespace holdfast::cli {
 
 namespace {
 
 using synopses = std::vector<command_synopsis>;
-
-/// Between single quotes, for all three shells.
-std::string quoted(std::string_view text) {
-  std::string inside;
-  for (const char c : text) inside += c == '\'' ? std::string{"'\\''"} : std::string{c};
-  return "'" + inside + "'";
-}
 
 std::string words(const synopses& commands) {
   std::vector<std::string> names;
@@ -116,11 +110,11 @@ std::string flags_with_values(const synopses& commands, bool are_files) {
 std::string bash_case(const command_synopsis& command) {
   auto text = fmt::format("    {})\n", command.name);
   text += fmt::format("      if [[ $current == -* ]]; then COMPREPLY=($(compgen -W {} -- \"$current\"))\n",
-                      quoted(flags_of(command)));
+                      in_shell(flags_of(command)));
   if (command.takes_name) text += "      else _holdfast_offer_names\n";
   if (!command.choices.empty()) {
     text += fmt::format("      else COMPREPLY=($(compgen -W {} -- \"$current\"))\n",
-                        quoted(fmt::format("{}", fmt::join(command.choices, " "))));
+                        in_shell(fmt::format("{}", fmt::join(command.choices, " "))));
   }
   return text + "      fi ;;\n";
 }
@@ -128,7 +122,7 @@ std::string bash_case(const command_synopsis& command) {
 std::string bash_script(const synopses& commands) {
   std::string text{bash_head};
   text += fmt::format("    COMPREPLY=($(compgen -W {} -- \"$current\"))\n    return\n  fi\n",
-                      quoted(words(commands) + " --help --version"));
+                      in_shell(words(commands) + " --help --version"));
   text += R"sh(  for ((i = 2; i < COMP_CWORD; i++)); do
     # Behind the -- stands another command, with a completion of its own.
     if [[ ${COMP_WORDS[1]} == run && ${COMP_WORDS[i]} == -- ]]; then
@@ -158,7 +152,7 @@ std::string zsh_option(const option_synopsis& option, const std::string& flag) {
     text += ":file:_files";
   else if (!option.value.empty())
     text += fmt::format(":{}: ", option.value);
-  return quoted(text);
+  return in_shell(text);
 }
 
 std::string zsh_case(const command_synopsis& command) {
@@ -196,7 +190,7 @@ _holdfast() {
     commands=(
 )sh";
   for (const auto& command : commands) {
-    text += fmt::format("      {}\n", quoted(command.name + ":" + command.help));
+    text += fmt::format("      {}\n", in_shell(command.name + ":" + command.help));
   }
   text += R"sh(    )
     _describe command commands
@@ -215,12 +209,12 @@ _holdfast() {
 std::string fish_lines(const command_synopsis& command) {
   const auto here = fmt::format("complete -c holdfast -n '__fish_seen_subcommand_from {}'", command.name);
   auto text = fmt::format("complete -c holdfast -n __fish_use_subcommand -f -a {} -d {}\n", command.name,
-                          quoted(command.help));
+                          in_shell(command.help));
   for (const auto& option : command.options) {
     for (const auto& flag : option.flags) {
       const bool is_long = flag.starts_with("--");
       text += fmt::format("{} {} {} -d {}", here, is_long ? "-l" : "-s", flag.substr(is_long ? 2 : 1),
-                          quoted(option.help));
+                          in_shell(option.help));
       if (option.value == "FILE")
         text += " -r -F";
       else if (!option.value.empty())
@@ -230,7 +224,7 @@ std::string fish_lines(const command_synopsis& command) {
   }
   if (command.takes_name) text += here + " -f -a '(holdfast __names (__holdfast_store) 2>/dev/null)'\n";
   if (!command.choices.empty()) {
-    text += fmt::format("{} -f -a {}\n", here, quoted(fmt::format("{}", fmt::join(command.choices, " "))));
+    text += fmt::format("{} -f -a {}\n", here, in_shell(fmt::format("{}", fmt::join(command.choices, " "))));
   }
   return text;
 }

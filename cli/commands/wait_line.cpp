@@ -121,10 +121,10 @@ bool is_own(const claim_state& claim, boot_clock::time_point requested_at) {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
   if (claim.claimant.host != host.data()) return false;
-  // The clocks of stores are only about as fast as ours; ZooKeeper's age is the difference of two hosts'
-  // clocks.
+  // The clocks of stores are only about as fast as ours. ZooKeeper's age is the difference of two hosts'
+  // clocks, which NTP keeps within a second; a container takes longer than that to start anew.
   const auto passed = boot_clock::now() - requested_at;
-  return claim.age <= passed + passed / 1000 + std::chrono::milliseconds{100};
+  return claim.age <= passed + passed / 1000 + std::chrono::seconds{1};
 }
 
 std::string holders_text(const lock_state& lock) {

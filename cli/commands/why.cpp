@@ -156,8 +156,8 @@ int perform(const why_command& request) {
   const auto locks = open_client(request.store);
   auto found = investigated(locks, request.name);
   // Whoever has chosen the store by the environment has it there for the next command, too.
-  if (!request.store.url.empty())
-    found.store_options = store_options(locks.url(), request.store.password_file);
+  found.store_options =
+      store_options(request.store.url.empty() ? std::string{} : locks.url(), request.store.password_file);
   if (request.all) return list_deadlocks(request, found);
   keep_those_reached(found, request.name);
   return explain(request, found);

@@ -117,9 +117,14 @@ void store_reader::publish(view seen, duration reading_time) {
 
 void store_reader::say(std::string text, bool is_error) {
   const std::scoped_lock lock{mutex_};
-  if (message_) {  // nobody has seen it yet
-    text = message_->text + "; " + text;
+  constexpr std::size_t longest = 1000;  // of a terminal that takes nothing for hours
+  if (message_) {                        // nobody has seen it yet
     is_error = is_error || message_->is_error;
+    if (message_->text.ends_with(text)) {
+      text = message_->text;
+    } else if (message_->text.size() < longest) {
+      text = message_->text + "; " + text;
+    }
   }
   message_ = news{std::move(text), is_error, boot_clock::now()};
   arrived_.raise();

@@ -29,14 +29,15 @@ std::string from_any_folder(const std::string& url) {
 
 }  // namespace
 
-std::string in_shell(const std::string& text) {
+std::string in_shell(std::string_view text) {
   std::string quoted = "'";
   for (const char each : text) quoted += each == '\'' ? std::string{"'\\''"} : std::string{each};
   return quoted + "'";
 }
 
 std::string store_options(const std::string& url, const std::string& password_file) {
-  auto options = fmt::format("--store {} ", in_shell(from_any_folder(url)));
+  std::string options;
+  if (!url.empty()) options = fmt::format("--store {} ", in_shell(from_any_folder(url)));
   if (!password_file.empty()) {
     std::error_code problem;
     const auto path = std::filesystem::absolute(password_file, problem);

@@ -62,7 +62,7 @@ template <class Result>
 void client_core::discard(const Result& result) {
   const auto release_unused = [this](const lease_core::lease_record_ptr& lease) {
     parts_->loop.assert_core_locked();
-    lease->rests_until = {};  // nobody has worked under it
+    lease->is_unused = true;
     parts_->leases->release(lease, nullptr);
   };
   if constexpr (std::is_same_v<Result, lease_core::taken>) {

@@ -132,7 +132,7 @@ acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, co
       kept_ = sent_;
       return take_place(now, random, std::get<place>(r));
     case state::leaving:
-      // A withdrawal ends one claim, and hands the name on, maybe to a second one of this owner.
+      // A withdrawal ends one claim. The store may then grant another one of this owner, of an earlier try.
       if (withdrawing_ && (!std::holds_alternative<done>(r) || --claims_ <= 0)) return over();
       return leave(now);
     case state::waiting:

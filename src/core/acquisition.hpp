@@ -78,7 +78,7 @@ class acquisition {
   bool in_flight_ = false;
   bool withdrawing_ = false;  // leaving: the withdrawal itself has been sent
   bool maybe_there_ = false;  // the claim may be at the store
-  int claims_ = 0;            // that its requests may have made: a late one stands beside its successor
+  int claims_ = 0;            // that may be at the store: a request may be carried out after the next
   bool had_place_ = false;    // it has been in the queue, maybe with another owner id
   bool has_waited_ = false;   // with this one
   bool came_first_ = false;   // nobody waited before it then

@@ -64,7 +64,8 @@ const entry& entry_of(const store_url& url) {
 void require_password(const store_url& url, const client_options& options) {
   if (!url.has_masked_password() || !options.password().empty()) return;
   url.refuse(
-      "an outer holdfast run has masked its password; give it with --password-file or HOLDFAST_PASSWORD");
+      "its password is masked, as an outer holdfast run and the commands of holdfast why do it; give it with "
+      "--password-file or HOLDFAST_PASSWORD");
 }
 
 }  // namespace

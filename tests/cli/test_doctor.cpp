@@ -269,6 +269,9 @@ TEST_F(doctor, finds_fences_without_an_end_and_the_command_that_gives_them_one) 
   is_kept(condition(server.guarded_url("?prefix=other:"), "fences", 0), "there are none");
   ASSERT_EQ(holdfast({"run", "it's", "--store", url, "--", "true"}).status, 0);
   is_kept(condition(url, "fences", 0));
+  server.ask({"SET", side_key("-x", "fence"), "1"});
+  is(condition(url, "fences", 1), "warning", "that of '-x' for one",
+     "the next grant of that name gives it an end");
 }
 
 TEST_F(doctor, finds_holders_that_keep_tokens_for_a_shorter_time) {

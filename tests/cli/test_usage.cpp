@@ -283,6 +283,7 @@ TEST_F(usage, no_secret_is_ever_shown) {
                                    {url},
                                    {"ls", "--password=correct-horse"},
                                    {"ls", "--password", "correct-horse"},
+                                   {"ls", "--password", "--correct-horse"},
                                    {"ls", "unix:/run/redis.sock?password=correct-horse"},
                                    {"unix:/run/redis.sock?password=correct-horse", "ls"},
                                    {"help", "unix:/run/redis.sock?password=correct-horse"},

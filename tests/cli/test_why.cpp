@@ -156,6 +156,7 @@ TEST_F(explanations, give_a_command_that_reaches_the_store_that_was_chosen_from_
       << said.err;
   EXPECT_EQ(cli::store_options("redis://app:***@db", "/etc/it's"),
             R"(--store 'redis://app:***@db' --password-file '/etc/it'\''s' )");
+  EXPECT_EQ(cli::store_options("", "/etc/secret"), "--password-file '/etc/secret' ");
 }
 
 TEST_F(explanations, give_no_command_with_a_name_that_does_not_show_as_it_is) {

@@ -71,7 +71,7 @@ class callbacks : public on_each_store {
 
 TEST_P(callbacks, on_lost_delays_no_signal_of_another_lease) {
   auto first = brief("first");
-  auto second = brief("second", 800ms);
+  auto second = brief("second", 3s);  // it is lost while the callback blocks
   const auto token = second.lost();
   signal_of loss{second};
   blocking_callback slow;
@@ -94,7 +94,7 @@ TEST_P(callbacks, of_a_stop_token_delay_no_signal_of_another_lease) {
       callback.await_end();
     });
   }
-  const auto last = brief("last", 800ms);
+  const auto last = brief("last", 3s);
   signal_of loss{last};
   for (auto& callback : slow) EXPECT_TRUE(callback.begins());
   EXPECT_TRUE(loss.fires());

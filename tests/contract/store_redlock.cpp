@@ -22,7 +22,7 @@ class redlock_store final : public holdfast::contract::store {
   explicit redlock_store(redis_quorum& servers) : servers_{servers} {}
 
   [[nodiscard]] std::string url() const override {
-    // A server that a busy machine keeps from its work is no silent one.
+    // A busy machine keeps servers from their work for longer than the default.
     return servers_.url("?node_timeout=20s&prefix=contract-" + std::to_string(number_) + ':');
   }
   // Connections stay, and what is sent meanwhile is carried out afterwards, whoever still wants it.

@@ -19,6 +19,12 @@ const std::string secret = "0123456789abcdef0123456789abcdef";
 
 class serve_outage : public serve_test {
  protected:
+  /// It carries out changes for whoever knows the secret.
+  void serve_with_releases(const std::string& store) {
+    write_file(file("secret"), secret);
+    std::filesystem::permissions(file("secret"), std::filesystem::perms::owner_read);
+    serve({"--store", store, "--allow-release", "--secret-file", file("secret")});
+  }
   [[nodiscard]] bool is_healthy() const { return get("/healthz").status == 200; }
   /// The same question on many connections, each of which waits for its reply.
   [[nodiscard]] std::vector<connection> ask_often(const std::string& path, int count) const {
@@ -131,9 +137,7 @@ TEST_F(serve_outage, holds_up_no_second_signal) {
 
 TEST_F(serve_outage, fills_no_queue_but_that_of_questions_and_none_for_long) {
   redis_server redis;
-  write_file(file("secret"), secret);
-  std::filesystem::permissions(file("secret"), std::filesystem::perms::owner_read);
-  serve({"--store", redis.url(), "--allow-release", "--secret-file", file("secret")});
+  serve_with_releases(redis.url());
   ASSERT_TRUE(eventually([&] { return is_healthy(); }));
   redis.stop();
   auto asking = ask_often("/api/locks/x", 40);
@@ -168,9 +172,7 @@ TEST_F(serve_outage, lets_no_reading_of_all_queues_keep_a_lock_from_being_read) 
 
 TEST_F(serve_outage, leaves_a_line_of_a_change_that_was_under_way_when_it_ended) {
   redis_server redis;
-  write_file(file("secret"), secret);
-  std::filesystem::permissions(file("secret"), std::filesystem::perms::owner_read);
-  serve({"--store", redis.url(), "--allow-release", "--secret-file", file("secret")});
+  serve_with_releases(redis.url());
   ASSERT_TRUE(eventually([&] { return is_healthy(); }));
   redis.stop();
   connection releasing{port()};

@@ -83,7 +83,7 @@ TEST_F(mariadb_rights, to_wake_one_another_are_those_to_call_the_procedures) {
   const auto take_turns = [this](const std::string& user) {
     client locks{url_of(user)};
     mutex lock{locks, "stock"};
-    for (int turn = 0; turn < 30; ++turn) const std::scoped_lock held{lock};
+    for (int turn = 0; turn < 60; ++turn) const std::scoped_lock held{lock};
   };
   const auto began = boot_clock::now();
   {

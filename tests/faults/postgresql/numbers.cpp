@@ -83,6 +83,12 @@ TEST_F(postgresql_numbers, of_bytes_of_an_id_keep_no_holder_from_releasing) {
   }
   EXPECT_THAT(acquire("NULL", client_id, whole_, whole_, ttl_), StartsWith(refused_));
   EXPECT_THAT(acquire(owner_, "NULL", whole_, whole_, ttl_), StartsWith(refused_));
+  const std::string too_long = "repeat('m', 16777216)";
+  EXPECT_THAT(worker_->ask("SELECT outcome FROM holdfast_locks_acquire('stock', " + owner_ + ", " +
+                           client_id + ", 1, 1, 1, " + too_long + ", true)"),
+              StartsWith(refused_));
+  EXPECT_THAT(worker_->ask("SELECT holdfast_locks_annotate('stock', " + owner_ + ", 1, " + too_long + ')'),
+              StartsWith(refused_));
   EXPECT_THAT(worker_->ask("SELECT outcome FROM holdfast_locks_acquire(repeat('n', 513), " + owner_ + ", " +
                            client_id + ", 1, 1, 1, '{}', true)"),
               StartsWith(refused_));

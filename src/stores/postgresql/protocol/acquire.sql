@@ -17,8 +17,11 @@ BEGIN
     RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'a claim has a weight from 1 to the capacity, and a ttl above 0';
   END IF;
   -- The server sends a long id no notification: nobody could serve its queue, or release before it.
-  IF NOT coalesce(length(in_owner) = 16 AND length(in_client) = 16 AND octet_length(in_name) <= 512, false) THEN
-    RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'a claim has a name of 512 bytes at most, and ids of 16 bytes';
+  -- What is longer than on the other stores would keep others from reading the name.
+  IF NOT coalesce(length(in_owner) = 16 AND length(in_client) = 16 AND octet_length(in_name) <= 512, false)
+     OR octet_length(in_metadata) >= 16777216 THEN
+    RAISE EXCEPTION USING ERRCODE = '22023',
+      MESSAGE = 'a claim has a name of 512 bytes at most, ids of 16 bytes, and metadata of less than 16 MiB';
   END IF;
   LOOP
     SELECT l.token, l.granted, l.oldest, l.capacity INTO last, upto, low, room

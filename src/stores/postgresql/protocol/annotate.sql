@@ -4,6 +4,9 @@ CREATE OR REPLACE FUNCTION {annotate}(in_name text, in_owner bytea, in_token big
   OUT done bigint)
 --@include locals.sql
 BEGIN
+  IF octet_length(in_metadata) >= 16777216 THEN
+    RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'a claim has metadata of less than 16 MiB';
+  END IF;
 --@include lock.sql
   at := {now}();
   UPDATE {claims} SET metadata = in_metadata

@@ -59,7 +59,10 @@ class examination {
           "fences" + range() + " without an end: " + std::to_string(endless) + " of " + std::to_string(all) +
               ", that of '" + name + "' for one",
           "somebody else has removed it: such a key stays for ever, and takes memory",
-          "the next grant gives it an end: holdfast run " + word_for_shell(name) + " -- true");
+          // A name that looks like an option is none that a command line takes there.
+          name.starts_with('-')
+              ? "the next grant of that name gives it an end"
+              : "the next grant gives it an end: holdfast run " + word_for_shell(name) + " -- true");
     }
     if (short_lived != nullptr) add_short_lived(*short_lived);
     if (without_end != nullptr || short_lived != nullptr) return;

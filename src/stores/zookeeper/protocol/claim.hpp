@@ -43,7 +43,7 @@ struct claim {
   std::string awaited;              // the node whose removal it waits for
   bool heeds = false;               // former holders may have left marks
   bool marked = false;              // its own mark may be there
-  bool granted_with_mark = false;   // it was there at the grant
+  bool granted_with_mark = false;   // its mark was there at the grant
   std::optional<std::int64_t> written_capacity{};  // of permits: as the last to hold some has written it
   bool rests = false;                              // leaving: its mark stays
   bool looks = false;                              // checking: a look at the name is under way or will be

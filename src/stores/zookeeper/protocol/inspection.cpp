@@ -20,15 +20,15 @@ namespace {
 constexpr std::size_t claims_at_once = 256;
 /// The number of names, and of nodes of the tree, that are read at once.
 constexpr std::size_t names_at_once = 64;
-/// How often claims are read until none goes meanwhile, where a part of them is worth nothing.
+/// How often claims are read until the reads show a single moment, where nothing else will do.
 constexpr int most_looks = 100;
 
 store::request_error never_at_rest(const std::string& name) {
   return {{errc::unavailable, "claims on '" + name + "' ended during each look at them"}, true, false};
 }
 
-/// A party that joins a barrier has to see the others, none of which goes more than two steps without it. And
-/// where the numbers do not tell who holds, the first of those that are left may have waited behind another.
+/// A party that joins a barrier has to see the others, none of which goes more than two steps without it.
+/// Where the numbers do not tell who holds, a waiter could be taken for the holder.
 bool has_to_be_whole(const survey& all) { return has_rendezvous(all) || all.has_open_order; }
 
 }  // namespace

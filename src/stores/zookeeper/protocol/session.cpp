@@ -131,8 +131,8 @@ void session::end_by_force(const std::shared_ptr<forced>& f) {
   });
 }
 
-/// A holder that releases at this moment may leave a mark, or make it anew, after it was looked for. Then it
-/// has removed its node itself.
+/// A holder that releases at this moment may make a mark after the look, and remove its node itself: the name
+/// would rest. So where a node has gone already, the same holds are looked for again.
 void session::remove_forced(const std::shared_ptr<forced>& f, const std::vector<claimed>& holds) {
   std::vector<operation> removals;
   for (const claimed& each : holds) {

@@ -295,7 +295,7 @@ void fill(survey& name, std::size_t waiters, const std::vector<result>& reads, s
   const std::int64_t now = now_ms != 0 ? now_ms : wall_clock_ms();
   const bool had_permits = !name.holders.empty() && name.holders.front().place.wants == role::lease;
   std::size_t next = 0;
-  bool has_lost_leases = false;  // some, and others of the same claim not
+  bool has_lost_leases = false;  // a claim has lost a part of its leases
   const auto is_gone = [&](claimed& c) {
     std::vector<std::string> there;
     for (std::string& path : c.nodes) {

@@ -37,8 +37,9 @@ struct survey {
   std::vector<claimed> holders;
   std::vector<claimed> waiters;
   std::vector<claimed> rests;  // holds that have ended; `fill` makes them holders
-  /// Claims went between two reads that those which are left do not make up for: permits were given back, or
-  /// left to their mark, and others were granted; or the first in an open order was replaced by its reader.
+  /// The reads show no single moment. Between two of them permits were given back or left to their mark, and
+  /// others may hold them by now; or a writer in an open order went, and may have been replaced by its
+  /// reader.
   bool is_torn = false;
   std::size_t waiters_read =
       0;  // how many of the first waiters were read; of the others only the place is known

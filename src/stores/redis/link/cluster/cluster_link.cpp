@@ -90,8 +90,11 @@ void cluster_link::route(command_ptr&& c, std::uint16_t slot) {
   try {
     topology_.refresh();
   } catch (...) {  // out of memory
-    c = std::move(parked_.back().command);
-    parked_.pop_back();
+    // Unless all that wait have been told that nobody could be asked.
+    if (!parked_.empty()) {
+      c = std::move(parked_.back().command);
+      parked_.pop_back();
+    }
     throw;
   }
 }
@@ -139,7 +142,7 @@ void cluster_link::on_redirection(pending_command& refused, const redirection& t
   again->redirections = refused.redirections;
   again->is_asking = !to.for_good;
   again->handler =
-      std::exchange(refused.handler, nullptr);  // at the end: a handler that is dropped never runs
+      std::exchange(refused.handler, nullptr);  // last: where a line above throws, it stays with `refused`
   contain_exceptions([&] { push(there, std::move(again)); });
   if (again) {
     refused.handler = std::move(again->handler);

@@ -78,7 +78,7 @@ void cluster_link::take_map(slot_map map) {
   kick_soon();
 }
 
-/// Each of them hears something, whatever the memory of one is missing for.
+/// Where there is no memory for one of them, that one fails, and the others go on.
 void cluster_link::route_parked() {
   std::vector<parked> waiting = std::exchange(parked_, {});
   for (parked& each : waiting) {
