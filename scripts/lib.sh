@@ -36,7 +36,11 @@ step() {
   say "$title"
   measure_processors
   processor_before=$processor_ms
+  show_progress "$log" &
+  local progress=$!
   ("$@") >"$log" 2>&1 </dev/null || status=$? # a subshell, so that an exit within ends up here too
+  kill "$progress" 2>/dev/null
+  wait "$progress" 2>/dev/null || true
   measure_processors
   step_seconds=$((SECONDS - started)) step_processor_ms=$((processor_ms - processor_before))
   if ((status == 0)); then
@@ -53,6 +57,36 @@ step() {
   fi
   note "all of its output: ${log#"$root"/}"
   return "$status"
+}
+
+# show_progress LOG: each minute a line with the last thing that Ninja, CTest or another tool has counted in the log.
+show_progress() {
+  local started=$SECONDS nothing counted
+  exec {nothing}<> <(:) # `read` waits here: a sleep(1) would outlive this shell
+  while ! read -rt 60 -u "$nothing"; do
+    counted=$(grep -aoE '^ *\[?[0-9]+/[0-9]+\]?' "$1" | tail -n 1 | tr -d '[] ')
+    note "$dim$(((SECONDS - started) / 60)) min${counted:+: $counted}$plain"
+  done
+}
+
+# Sets base to the commit since which changes are looked at: HOLDFAST_BASE, or the newest commit that is older than six
+# hours. The checks of a day's work take less than that, so that they see all of it. Empty if there is no history.
+find_base() {
+  base=
+  git rev-parse --verify -q HEAD >/dev/null || return 0
+  base=$(git rev-parse --verify -q "${HOLDFAST_BASE:-$(git rev-list -1 --before='6 hours ago' HEAD)}^{commit}") ||
+    { [[ -z ${HOLDFAST_BASE:-} ]] || die "HOLDFAST_BASE=$HOLDFAST_BASE is no commit"; }
+}
+
+# The files that differ from that commit, each with its whole history changed if there is none.
+changed_files() {
+  find_base
+  if [[ -n $base ]]; then
+    git diff --name-only --diff-filter=d "$base"
+    git ls-files --others --exclude-standard
+  else
+    git ls-files
+  fi | sort -u
 }
 
 # Sets up CMake's build folder for a preset. A folder that exists is configured again only by CMake itself, when one of
