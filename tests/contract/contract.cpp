@@ -10,6 +10,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 
+#include "contract/gate.hpp"
 #include <holdfast/async.hpp>
 
 namespace holdfast::contract {
@@ -180,6 +181,10 @@ outcome contender::downgrade(lease held) {
   }
 }
 
+void within_a_ttl(duration shortest, const std::function<bool(duration ttl)>& in_time) {
+  for (duration ttl = shortest; !in_time(ttl); ttl *= 4) ASSERT_LT(ttl, 16 * shortest) << "it never is";
+}
+
 bool observer::sees(const std::function<bool()>& seen) const {
   std::mutex guard;
   std::condition_variable changed;
@@ -281,19 +286,19 @@ void on_store::TearDown() {
   clients_.clear();
 }
 
-std::vector<variant> both_flavours(store_filter wanted) {
+std::vector<variant> both_flavours(std::string_view fixture, store_filter wanted) {
   std::vector<variant> result;
-  for (const auto& kind : each_store(wanted)) {
+  for (const auto& kind : each_store(fixture, wanted)) {
     result.push_back({kind, flavour::blocking});
-    result.push_back({kind, flavour::async});
+    if (runs_async_on(kind)) result.push_back({kind, flavour::async});
   }
   return result;
 }
 
-std::vector<store_kind> each_store(store_filter wanted) {
+std::vector<store_kind> each_store(std::string_view fixture, store_filter wanted) {
   std::vector<store_kind> result;
   for (const auto& kind : store_kinds()) {
-    if (wanted(kind)) result.push_back(kind);
+    if (runs_on(kind, fixture) && wanted(kind)) result.push_back(kind);
   }
   return result;
 }

@@ -84,6 +84,24 @@ class contender {
   std::deque<std::jthread> waiting_;  // last: joined before the locks that they wait on go away
 };
 
+/// Something that has to be done within a ttl: first within the shortest, and where the machine stood still
+/// meanwhile once more, within a longer one.
+/// \param in_time does it, and says whether there was the time. Each time it leaves the store as it was.
+void within_a_ttl(duration shortest, const std::function<bool(duration ttl)>& in_time);
+
+/// The lease, or the end of the call, that `ask` brings. A lease with a brief ttl may be over when it
+/// arrives; where that throws errc::lost, it is asked for again.
+template <class Ask>
+auto insist(Ask ask) {
+  for (;;) {
+    try {
+      return ask();
+    } catch (const error& failed) {
+      if (failed.code() != errc::lost) throw;
+    }
+  }
+}
+
 /// Asks the store again whenever it says that something changed.
 class observer {
  public:
@@ -166,8 +184,9 @@ inline bool has_latches(const store_kind& kind) {
 inline bool has_no_latches(const store_kind& kind) { return !has_latches(kind); }
 inline bool breakable(const store_kind& kind) { return kind.breakable; }
 
-std::vector<variant> both_flavours(store_filter wanted);
-std::vector<store_kind> each_store(store_filter wanted);
+/// Where the tests of this fixture run.
+std::vector<variant> both_flavours(std::string_view fixture, store_filter wanted);
+std::vector<store_kind> each_store(std::string_view fixture, store_filter wanted);
 std::string name_of(const testing::TestParamInfo<variant>& info);
 std::string name_of_store(const testing::TestParamInfo<store_kind>& info);
 
@@ -177,12 +196,15 @@ std::string name_of_store(const testing::TestParamInfo<store_kind>& info);
 #define HOLDFAST_NEEDS_PERMITS() \
   if (!kind_.has_permits) GTEST_SKIP() << "this store has no permits"
 
-/// Runs the tests of a fixture in both flavours, or once, on every store that `FILTER` lets through.
-#define HOLDFAST_IN_BOTH_FLAVOURS(FIXTURE, FILTER)                                                          \
-  GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(FIXTURE);                                                   \
-  INSTANTIATE_TEST_SUITE_P(contract, FIXTURE, testing::ValuesIn(holdfast::contract::both_flavours(FILTER)), \
+/// Runs the tests of a fixture in both flavours, or once, on every store that `FILTER` lets through: as far
+/// as store_kind::in_gate says.
+#define HOLDFAST_IN_BOTH_FLAVOURS(FIXTURE, FILTER)                                                 \
+  GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(FIXTURE);                                          \
+  INSTANTIATE_TEST_SUITE_P(contract, FIXTURE,                                                      \
+                           testing::ValuesIn(holdfast::contract::both_flavours(#FIXTURE, FILTER)), \
                            holdfast::contract::name_of)
-#define HOLDFAST_ON_EACH_STORE(FIXTURE, FILTER)                                                          \
-  GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(FIXTURE);                                                \
-  INSTANTIATE_TEST_SUITE_P(contract, FIXTURE, testing::ValuesIn(holdfast::contract::each_store(FILTER)), \
+#define HOLDFAST_ON_EACH_STORE(FIXTURE, FILTER)                                                 \
+  GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(FIXTURE);                                       \
+  INSTANTIATE_TEST_SUITE_P(contract, FIXTURE,                                                   \
+                           testing::ValuesIn(holdfast::contract::each_store(#FIXTURE, FILTER)), \
                            holdfast::contract::name_of_store)

@@ -25,12 +25,14 @@ class database_store final : public store {
   void stop_answering() override { server().stop(); }
   void answer_again() override { server().go_on(); }
 
-  static store_kind kind(std::string name, std::string scheme, place where, bool keeps_sessions = false) {
+  static store_kind kind(std::string name, std::string scheme, extent in_gate, place where,
+                         bool keeps_sessions = false) {
     return {.name = std::move(name),
             .scheme = std::move(scheme),
             .across_processes = true,
             .breakable = true,
             .keeps_sessions = keeps_sessions,
+            .in_gate = in_gate,
             .start = [where] { return std::make_unique<database_store>(where); }};
   }
 

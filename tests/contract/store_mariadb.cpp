@@ -3,19 +3,21 @@
 
 namespace {
 
+using holdfast::contract::extent;
 using holdfast::contract::test_on;
 using holdfast::test::mariadb_server;
 using database = holdfast::contract::database_store<mariadb_server>;
 
-const test_on tcp{database::kind("mysql", "mysql", [](const mariadb_server& at, const std::string& options) {
-  return at.url("?connect_timeout=50s&" + options);
-})};
-const test_on unix_socket{
-    database::kind("mariadb", "mariadb", [](const mariadb_server& at, const std::string& options) {
+const test_on tcp{database::kind("mysql", "mysql", extent::blocking,
+                                 [](const mariadb_server& at, const std::string& options) {
+                                   return at.url("?connect_timeout=50s&" + options);
+                                 })};
+const test_on unix_socket{database::kind(
+    "mariadb", "mariadb", extent::smoke, [](const mariadb_server& at, const std::string& options) {
       return "mariadb" + at.socket_url("&connect_timeout=50s&" + options).substr(std::string{"mysql"}.size());
     })};
 const test_on session{database::kind(
-    "mysql_session", "mysql",
+    "mysql_session", "mysql", extent::chosen,
     [](const mariadb_server& at, const std::string& options) {
       return at.url("?mode=session&session_timeout=20s&connect_timeout=50s&" + options);
     },

@@ -3,21 +3,22 @@
 
 namespace {
 
+using holdfast::contract::extent;
 using holdfast::contract::test_on;
 using holdfast::test::postgresql_server;
 using database = holdfast::contract::database_store<postgresql_server>;
 
-const test_on tcp{
-    database::kind("postgresql", "postgresql", [](const postgresql_server& at, const std::string& options) {
-      return at.url("?connect_timeout=50s&" + options);
-    })};
-const test_on unix_socket{
-    database::kind("postgres", "postgres", [](const postgresql_server& at, const std::string& options) {
+const test_on tcp{database::kind("postgresql", "postgresql", extent::blocking,
+                                 [](const postgresql_server& at, const std::string& options) {
+                                   return at.url("?connect_timeout=50s&" + options);
+                                 })};
+const test_on unix_socket{database::kind(
+    "postgres", "postgres", extent::smoke, [](const postgresql_server& at, const std::string& options) {
       return "postgres" +
              at.socket_url("?connect_timeout=50s&" + options).substr(std::string{"postgresql"}.size());
     })};
 const test_on session{database::kind(
-    "postgresql_session", "postgresql",
+    "postgresql_session", "postgresql", extent::chosen,
     [](const postgresql_server& at, const std::string& options) {
       return at.url("?mode=session&session_timeout=20s&connect_timeout=50s&" + options);
     },

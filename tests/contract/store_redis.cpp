@@ -5,6 +5,7 @@
 
 namespace {
 
+using holdfast::contract::extent;
 using holdfast::test::redis_server;
 
 // One server for all tests of this process: they do not see one another, because each has names of its own.
@@ -37,23 +38,24 @@ class redis_store final : public holdfast::contract::store {
   int number_ = ++started;
 };
 
-holdfast::contract::store_kind kind(std::string name, std::string scheme, redis_server& (*server)(),
-                                    redis_store::place where) {
+holdfast::contract::store_kind kind(std::string name, std::string scheme, extent in_gate,
+                                    redis_server& (*server)(), redis_store::place where) {
   return {.name = std::move(name),
           .scheme = std::move(scheme),
           .across_processes = true,
           .breakable = true,
+          .in_gate = in_gate,
           .start = [server, where] { return std::make_unique<redis_store>(server(), where); }};
 }
 
 const holdfast::contract::test_on redis{
-    kind("redis", "redis", plain,
+    kind("redis", "redis", extent::whole, plain,
          [](redis_server& at, const std::string& prefix) { return at.url("?prefix=" + prefix); })};
 const holdfast::contract::test_on rediss{
-    kind("rediss", "rediss", secure,
+    kind("rediss", "rediss", extent::smoke, secure,
          [](redis_server& at, const std::string& prefix) { return at.tls_url("?prefix=" + prefix); })};
 const holdfast::contract::test_on unix_socket{
-    kind("unix", "unix", plain, [](redis_server& at, const std::string& prefix) {
+    kind("unix", "unix", extent::smoke, plain, [](redis_server& at, const std::string& prefix) {
       return "unix:" + at.socket() + "?failover_guard=0&prefix=" + prefix;
     })};
 

@@ -6,6 +6,7 @@
 
 namespace {
 
+using holdfast::contract::extent;
 using holdfast::test::redis_cluster;
 
 constexpr std::size_t shards = 3;
@@ -47,15 +48,17 @@ class redis_cluster_store final : public holdfast::contract::store {
   std::vector<std::size_t> stopped_;
 };
 
-holdfast::contract::store_kind kind(std::string name, std::string scheme, redis_cluster& (*nodes)()) {
+holdfast::contract::store_kind kind(std::string name, std::string scheme, extent in_gate,
+                                    redis_cluster& (*nodes)()) {
   return {.name = std::move(name),
           .scheme = std::move(scheme),
           .across_processes = true,
           .breakable = true,
+          .in_gate = in_gate,
           .start = [nodes] { return std::make_unique<redis_cluster_store>(nodes()); }};
 }
 
-const holdfast::contract::test_on cluster{kind("cluster", "redis+cluster", plain)};
-const holdfast::contract::test_on secure_cluster{kind("clustertls", "rediss+cluster", secure)};
+const holdfast::contract::test_on cluster{kind("cluster", "redis+cluster", extent::blocking, plain)};
+const holdfast::contract::test_on secure_cluster{kind("clustertls", "rediss+cluster", extent::smoke, secure)};
 
 }  // namespace

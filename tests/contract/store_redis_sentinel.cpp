@@ -41,6 +41,8 @@ holdfast::contract::store_kind kind(std::string name, std::string scheme, sentin
           .scheme = std::move(scheme),
           .across_processes = true,
           .breakable = true,
+          .in_gate =
+              holdfast::contract::extent::smoke,  // its link is that of Redis, once it has found the primary
           .start = [group] { return std::make_unique<redis_sentinel_store>(group()); }};
 }
 

@@ -5,6 +5,7 @@
 
 namespace {
 
+using holdfast::contract::extent;
 using holdfast::test::redis_quorum;
 
 // Five servers for all tests of this process. Each test has a prefix of its own, so tests do not share locks.
@@ -39,17 +40,19 @@ class redlock_store final : public holdfast::contract::store {
   int number_ = ++started;
 };
 
-holdfast::contract::store_kind kind(std::string name, std::string scheme, redis_quorum& (*servers)()) {
+holdfast::contract::store_kind kind(std::string name, std::string scheme, extent in_gate,
+                                    redis_quorum& (*servers)()) {
   return {.name = std::move(name),
           .scheme = std::move(scheme),
           .across_processes = true,
           .breakable = true,
           .has_permits = false,
           .by_majority = true,
+          .in_gate = in_gate,
           .start = [servers] { return std::make_unique<redlock_store>(servers()); }};
 }
 
-const holdfast::contract::test_on redlock{kind("redlock", "redlock", plain)};
-const holdfast::contract::test_on redlocks{kind("redlocks", "redlocks", secure)};
+const holdfast::contract::test_on redlock{kind("redlock", "redlock", extent::blocking, plain)};
+const holdfast::contract::test_on redlocks{kind("redlocks", "redlocks", extent::smoke, secure)};
 
 }  // namespace
