@@ -107,9 +107,13 @@ HOLDFAST_IN_BOTH_FLAVOURS(exclusion, any_store);
 
 class processes : public on_each_store {
  protected:
-  std::unique_ptr<test::actor> start() {
+  std::unique_ptr<test::actor> start() { return start_on(store_->url()); }
+  std::unique_ptr<test::actor> start_mortal() { return start_on(store_->url_of_brief_sessions()); }
+
+ private:
+  static std::unique_ptr<test::actor> start_on(const std::string& url) {
     auto child = std::make_unique<test::actor>();
-    EXPECT_EQ(child->ask("open " + store_->url()), "open");
+    EXPECT_EQ(child->ask("open " + url), "open");
     return child;
   }
 };
@@ -137,7 +141,7 @@ TEST_P(processes, exclude_each_other) {
 }
 
 TEST_P(processes, that_die_holding_are_followed_when_their_ttl_ends) {
-  const auto child = start();
+  const auto child = start_mortal();
   const auto first = child->hold("stock ttl=1000");
   child->kill();
   const auto next = mutex{one(), "stock"}.acquire();
@@ -147,7 +151,7 @@ TEST_P(processes, that_die_holding_are_followed_when_their_ttl_ends) {
 TEST_P(processes, that_die_waiting_are_passed_over) {
   mutex lock{one(), "stock"};
   auto held = lock.acquire();
-  const auto child = start();
+  const auto child = start_mortal();
   child->tell("hold stock ttl=500");
   ASSERT_TRUE(look().sees_waiters("stock", 1));
   child->kill();

@@ -200,6 +200,7 @@ TEST_P(lock_sets, take_permits) {
 TEST_P(lock_sets, are_lost_with_the_first_that_is) {
   lock_set all{one(), {"a", "b"}};
   auto held = all.acquire();
+  EXPECT_EQ(held.renew(), renewal::renewed);  // on ZooKeeper a hold is watched from its first renewal on
   EXPECT_TRUE(bystander().force_release("b", held.token("b")));
   EXPECT_TRUE(look().sees([&] { return held.lost().stop_requested(); }));
   EXPECT_FALSE(held.held());

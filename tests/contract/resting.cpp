@@ -48,36 +48,51 @@ TEST_P(grace, passes_after_shared_holds_and_permits_too) {
 }
 
 TEST_P(grace, does_not_hold_up_a_release) {
-  auto first = by(one(), "stock", lock_options{}.ttl(10s).grace(15s)).take(exclusive);
-  ASSERT_TRUE(first.held) << first.code.message();
-  auto waiting = by(two(), "stock", lock_options{}.ttl(10s).grace(15s)).start(exclusive);
-  ASSERT_TRUE(look().sees_waiters("stock", 1));
-  const auto before = boot_clock::now();
-  EXPECT_FALSE(by(one(), "stock").release(std::move(first.held)));
-  auto second = get(waiting);
-  EXPECT_TRUE(second.held.held());
-  EXPECT_LT(boot_clock::now(), before + 15s);
-  EXPECT_LE(second.held.remaining(), 10s);
-  EXPECT_FALSE(by(two(), "stock").release(std::move(second.held)));
-  EXPECT_TRUE(by(one(), "stock").take(exclusive.at_once()).held);
+  within_a_ttl(1s, [&](duration rest) {
+    const auto options = lock_options{}.ttl(10s).grace(rest);
+    auto first = by(one(), "stock", options).take(exclusive);
+    auto waiting = by(two(), "stock", options).start(exclusive);
+    EXPECT_TRUE(look().sees_waiters("stock", 1));
+    const auto before = boot_clock::now();
+    EXPECT_FALSE(by(one(), "stock").release(std::move(first.held)));
+    auto second = get(waiting);
+    const bool is_sooner = boot_clock::now() < before + rest;
+    EXPECT_TRUE(second.held.held());
+    EXPECT_LE(second.held.remaining(), 10s);
+    EXPECT_FALSE(by(two(), "stock").release(std::move(second.held)));
+    EXPECT_TRUE(by(one(), "stock").take(exclusive.at_once()).held);
+    return is_sooner;
+  });
 }
 
 TEST_P(grace, does_not_follow_the_end_of_a_client_or_an_end_by_force) {
-  const auto first = by(one(), "stock", lock_options{}.ttl(10s).grace(15s)).take(exclusive);
-  ASSERT_TRUE(first.held) << first.code.message();
-  one().close();
-  const auto second = by(two(), "stock", lock_options{}.ttl(10s).grace(15s)).take(exclusive.within(10s));
-  ASSERT_TRUE(second.held) << second.code.message();
-  EXPECT_EQ(bystander().force_release("stock"), 1U);
-  EXPECT_TRUE(by(bystander(), "stock").take(exclusive.within(10s)).held);
+  within_a_ttl(1s, [&](duration rest) {
+    const auto options = lock_options{}.ttl(10s).grace(rest);
+    client& closed = open();
+    const auto first = by(closed, "stock", options).take(exclusive);
+    const auto before_closing = boot_clock::now();
+    closed.close();
+    const auto second = by(two(), "stock", options).take(exclusive);
+    bool is_sooner = boot_clock::now() < before_closing + rest;
+    const auto before_force = boot_clock::now();
+    EXPECT_EQ(bystander().force_release("stock"), 1U);
+    EXPECT_TRUE(by(bystander(), "stock").take(exclusive).held);
+    is_sooner = is_sooner && boot_clock::now() < before_force + rest;
+    EXPECT_TRUE(first.held && second.held) << first.code.message() << ", " << second.code.message();
+    return is_sooner;
+  });
 }
 
 TEST_P(grace, is_kept_by_renewals) {
-  const auto first = by(one(), "stock", lock_options{}.ttl(6s).grace(7s)).take(exclusive);
-  const auto deadline = first.held.deadline();
-  ASSERT_TRUE(look().sees([&] { return first.held.deadline() > deadline; }));
-  EXPECT_TRUE(first.held.held());
-  EXPECT_GT(inspect("stock").holders.at(0).expires_in, 6s);
+  within_a_ttl(900ms, [&](duration ttl) {
+    const auto first = by(one(), "stock", lock_options{}.ttl(ttl).grace(ttl)).take(exclusive);
+    const auto deadline = first.held.deadline();
+    EXPECT_TRUE(look().sees([&] { return first.held.deadline() > deadline || !first.held.held(); }));
+    const auto seen = inspect("stock");
+    if (!first.held.held()) return false;
+    EXPECT_GT(seen.holders.at(0).expires_in, ttl);
+    return true;
+  });
 }
 
 HOLDFAST_ON_EACH_STORE(grace, lets_names_rest);
@@ -85,15 +100,19 @@ HOLDFAST_ON_EACH_STORE(grace, lets_names_rest);
 class grace_of_processes : public on_each_store {};
 
 TEST_P(grace_of_processes, that_die_passes_before_the_next_one_holds) {
-  test::actor child;
-  ASSERT_EQ(child.ask("open " + store_->url()), "open");
-  const auto first = child.hold("stock ttl=2000 grace=1000");
-  ASSERT_EQ(child.ask("report"), "holding");
-  const auto died = boot_clock::now();
-  child.kill();
-  const auto next = mutex{one(), "stock"}.acquire();
-  EXPECT_GE(boot_clock::now(), died + 1s - clocks_differ);
-  EXPECT_GT(next.token(), first);
+  within_a_ttl(1s, [&](duration ttl) {
+    test::actor child;
+    EXPECT_EQ(child.ask("open " + store_->url_of_brief_sessions()), "open");
+    child.tell("hold stock grace=1000 ttl=" + std::to_string(ttl / 1ms));
+    const auto first = test::token_in(child.hear());
+    if (!first || child.ask("report") != "holding") return false;
+    const auto died = boot_clock::now();
+    child.kill();
+    const auto next = mutex{one(), "stock"}.acquire();
+    EXPECT_GE(boot_clock::now(), died + 1s - clocks_differ);
+    EXPECT_GT(next.token(), first);
+    return true;
+  });
 }
 
 HOLDFAST_ON_EACH_STORE(grace_of_processes,
@@ -123,27 +142,42 @@ TEST_P(at_least, keeps_a_name_that_is_released_too_soon) {
 }
 
 TEST_P(at_least, outlives_the_client_and_its_ttl) {
-  const auto before = boot_clock::now();
-  auto first = by(one(), "stock", lock_options{}.ttl(6s).at_least(7s)).take(exclusive);
-  ASSERT_TRUE(first.held) << first.code.message();
-  EXPECT_FALSE(by(one(), "stock").release(std::move(first.held)));
-  one().close();
-  const auto refused = by(two(), "stock").take(exclusive.at_once());
-  EXPECT_TRUE(!refused.held || boot_clock::now() >= before + 7s);
-  const auto next = by(two(), "stock").take(exclusive);
-  EXPECT_GE(boot_clock::now(), before + 7s - clocks_differ);
-  EXPECT_TRUE(next.held.held()) << next.code.message();
+  within_a_ttl(1s, [&](duration ttl) {
+    const auto least = ttl + 1s;
+    client& closed = open();
+    const auto before = boot_clock::now();
+    auto first = by(closed, "stock", lock_options{}.ttl(ttl).at_least(least)).take(exclusive);
+    EXPECT_TRUE(first.held) << first.code.message();
+    const auto code = by(closed, "stock").release(std::move(first.held));
+    if (code == errc::lost) return false;
+    EXPECT_FALSE(code) << code.message();
+    closed.close();
+    {
+      const auto refused = by(two(), "stock").take(exclusive.at_once());
+      EXPECT_TRUE(!refused.held || boot_clock::now() >= before + least - clocks_differ);
+    }
+    const auto next = by(two(), "stock").take(exclusive);
+    EXPECT_GE(boot_clock::now(), before + least - clocks_differ);
+    EXPECT_TRUE(next.held.held()) << next.code.message();
+    return true;
+  });
 }
 
 TEST_P(at_least, is_left_to_the_store_when_the_client_closes_while_it_holds) {
-  const auto before = boot_clock::now();
-  const auto first = by(one(), "stock", lock_options{}.ttl(6s).at_least(7s)).take(exclusive);
-  ASSERT_TRUE(first.held) << first.code.message();
-  one().close();
-  EXPECT_FALSE(first.held.held());
-  const auto next = by(two(), "stock").take(exclusive);
-  EXPECT_GE(boot_clock::now(), before + 7s - clocks_differ);
-  EXPECT_TRUE(next.held.held()) << next.code.message();
+  within_a_ttl(1s, [&](duration ttl) {
+    const auto least = ttl + 1s;
+    client& closed = open();
+    const auto before = boot_clock::now();
+    const auto first = by(closed, "stock", lock_options{}.ttl(ttl).at_least(least)).take(exclusive);
+    EXPECT_TRUE(first.held) << first.code.message();
+    closed.close();
+    EXPECT_FALSE(first.held.held());
+    if (first.held.loss() != loss_reason::client_closed) return false;
+    const auto next = by(two(), "stock").take(exclusive);
+    EXPECT_GE(boot_clock::now(), before + least - clocks_differ);
+    EXPECT_TRUE(next.held.held()) << next.code.message();
+    return true;
+  });
 }
 
 TEST_P(at_least, has_passed_and_a_release_is_a_usual_one) {
@@ -157,55 +191,75 @@ TEST_P(at_least, has_passed_and_a_release_is_a_usual_one) {
 
 TEST_P(at_least, concerns_each_shared_hold_and_permit) {
   HOLDFAST_NEEDS_PERMITS();
-  const auto resting = lock_options{}.ttl(6s).at_least(7s);
-  const auto before = boot_clock::now();
-  auto reader = by(one(), "stock", resting).take(shared);
-  counting_semaphore seats{one(), "seats", 2, resting};
-  auto seat = seats.acquire_permits(1);
-  EXPECT_FALSE(by(one(), "stock").release(std::move(reader.held)));
-  EXPECT_FALSE(seat.release());
-  EXPECT_TRUE(by(two(), "stock").take(shared.at_once()).held);
-  EXPECT_TRUE(by(two(), "seats", 2).take(permits(1).at_once()).held);
-  const auto writer = by(two(), "stock").take(exclusive);
-  EXPECT_GE(boot_clock::now(), before + 7s - clocks_differ);
-  EXPECT_TRUE(writer.held.held()) << writer.code.message();
-  EXPECT_TRUE(by(two(), "seats", 2).take(permits(2)).held.held());
+  within_a_ttl(1s, [&](duration ttl) {
+    const auto least = ttl + 1s;
+    const auto options = lock_options{}.ttl(ttl).at_least(least);
+    const auto before = boot_clock::now();
+    auto reader = by(one(), "stock", options).take(shared);
+    counting_semaphore seats{one(), "seats", 2, options};
+    auto seat = insist([&] { return seats.acquire_permits(1); });
+    const auto of_reader = by(one(), "stock").release(std::move(reader.held));
+    const auto of_seat = seat.release();
+    if (of_reader == errc::lost || of_seat == errc::lost) return false;
+    EXPECT_FALSE(of_reader) << of_reader.message();
+    EXPECT_FALSE(of_seat) << of_seat.message();
+    EXPECT_TRUE(by(two(), "stock").take(shared.at_once()).held);
+    EXPECT_TRUE(by(two(), "seats", 2).take(permits(1).at_once()).held);
+    const auto writer = by(two(), "stock").take(exclusive);
+    EXPECT_GE(boot_clock::now(), before + least - clocks_differ);
+    EXPECT_TRUE(writer.held.held()) << writer.code.message();
+    EXPECT_TRUE(by(two(), "seats", 2).take(permits(2)).held.held());
+    return true;
+  });
 }
 
 HOLDFAST_IN_BOTH_FLAVOURS(at_least, lets_names_rest);
 
-class resting : public on_each_store {};
+class resting : public on_each_store {
+ protected:
+  /// Until the name is seen to rest: a minority of several servers may hear of a release later.
+  bool sees_rest() {
+    return look().sees([&] {
+      const auto state = inspect("stock");
+      return state.holders.size() == 1 && state.holders.at(0).claimant.released;
+    });
+  }
+};
 
 TEST_P(resting, is_shown_and_may_be_ended) {
-  mutex lock{one(), "stock", lock_options{}.ttl(10s).at_least(20s).label("nightly")};
+  mutex lock{one(), "stock", lock_options{}.ttl(10s).at_least(1h).label("nightly")};
   lock.lock();
   EXPECT_FALSE(inspect("stock").holders.at(0).claimant.released);
   lock.unlock();
   EXPECT_FALSE(lock.held());
-  ASSERT_TRUE(look().sees([&] {
-    const auto state = inspect("stock");
-    return state.holders.size() == 1 && state.holders.at(0).claimant.released;
-  }));
+  ASSERT_TRUE(sees_rest());
   EXPECT_EQ(inspect("stock").holders.at(0).claimant.label, "nightly");
   EXPECT_FALSE(lock.try_lock()) << "it rests for its former holder, too";
   EXPECT_EQ(bystander().force_release("stock"), 1U);
-  EXPECT_TRUE(lock.try_lock_for(15s));
+  EXPECT_TRUE(lock.try_lock_for(60s));
+  lock.unlock();
+  EXPECT_TRUE(sees_rest());
+  EXPECT_EQ(bystander().force_release("stock"), 1U);
 }
 
 TEST_P(resting, does_not_concern_what_a_set_gives_back) {
   mutex second{two(), "b"};
   second.lock();
-  lock_set both{one(), {"a", "b"}, lock_options{}.ttl(10s).at_least(20s)};
+  lock_set both{one(), {"a", "b"}, lock_options{}.ttl(10s).at_least(1h)};
   EXPECT_FALSE(both.try_acquire());
   EXPECT_TRUE(look().sees_holders("a", 0)) << "nobody has worked under it";
 }
 
 TEST_P(resting, is_refused_by_elections_after_a_resignation_alone) {
-  {
-    const term won = election{one(), "scheduler", lock_options{}.ttl(10s).grace(15s)}.campaign("a");
-    EXPECT_TRUE(won.held());
-  }
-  EXPECT_TRUE(election(two(), "scheduler").try_campaign_for("b", 10s)) << "a resignation waits for no grace";
+  within_a_ttl(1s, [&](duration rest) {
+    {
+      const term won = election{one(), "scheduler", lock_options{}.ttl(10s).grace(rest)}.campaign("a");
+      EXPECT_TRUE(won.held());
+    }
+    const auto resigned = boot_clock::now();
+    EXPECT_TRUE(election(two(), "scheduler").try_campaign_for("b", 60s));
+    return boot_clock::now() < resigned + rest;  // a resignation waits for no grace
+  });
   EXPECT_THROW(static_cast<void>(election(one(), "other", lock_options{}.at_least(1s)).campaign("a")), error);
 }
 

@@ -34,6 +34,7 @@ class sleeping_thread {
     }
     return false;
   }
+  [[nodiscard]] bool has_ended() const { return ended_; }
   void join() { thread_.join(); }
 
  private:

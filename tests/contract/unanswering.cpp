@@ -31,6 +31,8 @@ class unanswering : public in_both_flavours {
     store_->answer_again();
     broken_ = false;
   }
+  /// Whatever waits for the store then waits as long as the store is silent, and the test hangs.
+  static lock_options unlimited() { return lock_options{}.ttl(1h).retry(retry_policy{}.limit(1h)); }
   static retry_policy brief() { return retry_policy{}.limit(200ms).longest(50ms); }
 
  private:
@@ -64,29 +66,31 @@ TEST_P(unanswering, an_acquisition_fails_within_its_retry_limit) {
 }
 
 TEST_P(unanswering, a_pause_shorter_than_the_deadline_costs_no_lease) {
-  auto got = by(one(), "stock", lock_options{}.ttl(10s)).take(exclusive);
-  ASSERT_TRUE(by(two(), "other").take(exclusive).held);
-  contender& other = by(two(), "other", lock_options{}.retry(brief()));
-  const auto deadline = got.held.deadline();
-  stop();
-  EXPECT_TRUE(other.take(exclusive).code);  // a retry limit has passed, so a renewal may have failed
-  mend();
-  auto answer = got.held.renew();
-  while (answer == renewal::unknown) answer = got.held.renew();  // it has been left, and is connected to anew
-  EXPECT_EQ(answer, renewal::renewed);
-  EXPECT_GT(got.held.deadline(), deadline);
-  EXPECT_TRUE(got.held.held());
+  within_a_ttl(5s, [&](duration ttl) {
+    auto got = by(one(), "stock", lock_options{}.ttl(ttl)).take(exclusive);
+    EXPECT_TRUE(by(two(), "other").take(exclusive).held);
+    contender& other = by(two(), "other", lock_options{}.retry(brief()));
+    const auto deadline = got.held.deadline();
+    stop();
+    EXPECT_TRUE(other.take(exclusive).code);  // a retry limit has passed, so a renewal may have failed
+    mend();
+    auto answer = got.held.renew();
+    while (answer == renewal::unknown)
+      answer = got.held.renew();  // it has been left, and is connected to anew
+    if (answer == renewal::lost && got.held.loss() == loss_reason::not_renewed) return false;
+    EXPECT_EQ(answer, renewal::renewed);
+    EXPECT_GT(got.held.deadline(), deadline);
+    return true;
+  });
 }
 
 TEST_P(unanswering, an_unlock_is_not_lost) {
-  mutex lock{one(), "stock"};
+  mutex lock{one(), "stock", unlimited()};
   lock.lock();
   auto waiting = by(two(), "stock").start(exclusive);
   ASSERT_TRUE(look().sees_waiters("stock", 1));
   stop();
-  const auto before = boot_clock::now();
-  lock.unlock();
-  EXPECT_LT(boot_clock::now() - before, 5s) << "unlock waited for the store";
+  lock.unlock();  // comes back before the store does
   EXPECT_TRUE(is_pending(waiting));
   mend();
   EXPECT_TRUE(get(waiting).held.held());
@@ -100,29 +104,23 @@ TEST_P(unanswering, a_release_that_the_store_never_hears_has_an_unknown_outcome)
 }
 
 TEST_P(unanswering, a_renewal_by_hand_comes_back_with_the_deadline) {
-  const auto is_in_time = [&] {
-    auto got = by(one(), "stock", lock_options{}.ttl(1s)).take(exclusive);
-    stop();
-    auto answer = got.held.renew();
-    while (answer == renewal::unknown) answer = got.held.renew();  // the store says that it does not answer
-    const bool in_time = boot_clock::now() < got.held.deadline() + 3s;
-    EXPECT_EQ(answer, renewal::lost);
-    mend();
-    return in_time;
-  };
-  // The machine may stand still during one attempt. A client that waits for the store is late in all of them.
-  EXPECT_TRUE(is_in_time() || is_in_time() || is_in_time()) << "it waited for the store";
+  auto got = by(one(), "stock", unlimited().ttl(1s)).take(exclusive);
+  stop();
+  auto answer = got.held.renew();                                // comes back before the store does
+  while (answer == renewal::unknown) answer = got.held.renew();  // the store says that it does not answer
+  EXPECT_EQ(answer, renewal::lost);
+  EXPECT_EQ(got.held.remaining(), 0s);
 }
 
 TEST_P(unanswering, closing_takes_no_longer_than_the_flush_limit) {
   client& hasty = open(client_options{}.flush_limit(200ms));
-  auto got = by(hasty, "stock", lock_options{}.ttl(1s)).take(exclusive);
+  auto got = by(hasty, "stock", unlimited()).take(exclusive);
   ASSERT_TRUE(got.held);
   stop();
-  const auto before = boot_clock::now();
-  hasty.close();
-  EXPECT_LT(boot_clock::now() - before, 8s) << "waited for more than 200 ms and a loaded machine";
+  hasty.close();  // comes back before the store does
   EXPECT_FALSE(got.held.held());
+  mend();
+  bystander().force_release("stock");  // the store may never hear of the end
 }
 
 HOLDFAST_IN_BOTH_FLAVOURS(unanswering, breakable);
