@@ -256,7 +256,7 @@ TEST_P(latches, are_waited_for_while_the_store_is_silent) {
 TEST_P(latches, keep_the_count_of_a_process_that_is_killed) {
   if (!kind_.across_processes) GTEST_SKIP() << "this store has one process";
   test::actor child;
-  ASSERT_EQ(child.ask("open " + store_->url()), "open");
+  ASSERT_EQ(child.ask("open " + store_->url_of_brief_sessions()), "open");
   ASSERT_EQ(child.ask("count ready 2 ttl=120000"), "counted");
   child.kill();
   EXPECT_EQ(counted(2), 1);
