@@ -25,6 +25,7 @@ class Declaration:
     end: int  # the last line, with comments that trail
     above: str = ""  # the comment that ends on the line above, if it begins with ///
     trailing: str = ""  # the comments ///<
+    body: int = 0  # lines of the longest {...} in it
 
     @property
     def comment(self):
@@ -52,8 +53,21 @@ def _after(words, at):
     raise Unreadable(f"'{opening}' is not closed in: {' '.join(words)}")
 
 
+def _without_annotations(words):
+    """Without the macros of src/base/annotated_mutex.hpp."""
+    rest, i = [], 0
+    while i < len(words):
+        if not words[i].startswith("HOLDFAST_"):
+            rest.append(words[i])
+            i += 1
+        else:
+            i = _after(words, i + 1) if words[i + 1:i + 2] == ["("] else i + 1
+    return rest
+
+
 def _without_prefix(words):
-    """Without attributes, `template <…>` and a `requires` behind it."""
+    """Without annotations, attributes, `template <…>` and a `requires` behind it."""
+    words = _without_annotations(words)
     i = 0
     while i < len(words):
         if words[i] == "[" and words[i + 1:i + 2] == ["["]:
@@ -121,7 +135,7 @@ def declarations(text):
         at = token.start()
         tokens.append((token.group(), line, line + token.group().count("\n")))
     scopes = []  # (kind, name, access), access of what follows in it
-    words, first = [], None  # of the statement that has begun
+    words, first, body = [], None, 0  # of the statement that has begun
     above, above_end = "", 0
     trailing = ""
 
@@ -129,16 +143,16 @@ def declarations(text):
         return tuple(s[1] for s in scopes)
 
     def add(kind, name, to):
-        nonlocal words, first, above, trailing
+        nonlocal words, first, body, above, trailing
         declared = Declaration(kind, name, names(), bool(scopes) and scopes[-1][0] == "class",
                                all(s[2] == "public" for s in scopes), words, first, to,
-                               above if above_end == first - 1 else "", trailing)
+                               above if above_end == first - 1 else "", trailing, body)
         found.append(declared)
-        words, first, above, trailing = [], None, "", ""
+        words, first, body, above, trailing = [], None, 0, "", ""
 
     def drop():
-        nonlocal words, first, trailing
-        words, first, trailing = [], None, ""
+        nonlocal words, first, body, trailing
+        words, first, body, trailing = [], None, 0, ""
 
     i = 0
     while i < len(tokens):
@@ -206,6 +220,7 @@ def declarations(text):
                     if depth == 0:
                         break
                 words += ["{", "}"]
+                body = max(body, tokens[i - 1][2] - begin + 1)
                 after = next((t[0] for t in tokens[i:] if not t[0].startswith(("//", "/*"))), "")
                 if after not in (";", ",", "{", ")", ".", "("):
                     known = _classify(words)
