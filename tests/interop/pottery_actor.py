@@ -3,12 +3,15 @@
 open SOCKET...                       -> open        servers of which a majority decides
 hold NAME ttl=MS [within=0]          -> held | refused
 release                              -> released | failed TEXT
-contend NAME WITNESS MILLISECONDS [sections=N]   -> contended TURNS   lock, visit, unlock; until it was inside three
-                                                    times, for as long as this at least, and until all were inside N times
+contend NAME WITNESS MILLISECONDS [sections=N]   -> contended TURNS [overdue=N]   lock, visit, unlock; until it was inside
+                                                    three times, for as long as this at least, and until all were inside
+                                                    N times. Overdue: so often it was inside when its lock expired
 
 Its keys are "redlock:NAME"; a NAME here has that prefix already.
 """
+import contextlib
 import logging
+import random
 import sys
 import time
 import types
@@ -54,16 +57,22 @@ class Actor:
         place = Witness(witness)
         sections = option(options, "sections") or 0
         # It releases before all servers have answered to its acquire: what comes later stays for a ttl.
-        lock = self.lock_of(name, 5000)
-        turns = 0
+        ttl = 5
+        lock = self.lock_of(name, 1000 * ttl)
+        turns = overdue = 0
         end = time.monotonic() + int(milliseconds) / 1000
         while turns < 3 or time.monotonic() < end or place.sections() < sections:
-            if not lock.acquire():
+            begun = time.monotonic()
+            if not lock.acquire(blocking=False):
+                time.sleep(random.uniform(0, 0.2))  # as it waits by itself
                 continue
             place.visit()
-            lock.release()
+            overdue += time.monotonic() - begun > ttl
+            # It throws where its own acquire is still on the way to a server, and where the lock has expired.
+            with contextlib.suppress(ReleaseUnlockedLock):
+                lock.release()
             turns += 1
-        return f"contended {turns}"
+        return f"contended {turns}" + (f" overdue={overdue}" if overdue else "")
 
 
 actor = Actor()

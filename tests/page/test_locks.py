@@ -2,7 +2,6 @@
 """The dashboard shows a real store: what is held, by whom, who waits in which order, and each change as it happens."""
 
 import json
-import time
 from urllib.parse import quote
 
 from dashboard import PageTest, cell, granted, main, row, rows, tell
@@ -41,17 +40,6 @@ class Locks(PageTest):
         tab.wait(f"!({row('new')})")
         tab.wait("!document.querySelector('#empty').hidden")
         self.assert_quiet(tab)
-
-    def test_a_change_is_on_the_page_within_a_second(self):
-        tab = self.open(self.serve())
-        delays = []
-        while len(delays) < 5 and min(delays, default=1) >= 1:  # other processes may keep the processors busy
-            name = f"new{len(delays)}"
-            self.store.hold(name)
-            held = time.monotonic()
-            tab.wait(row(name))
-            delays.append(time.monotonic() - held)
-        self.assertLess(min(delays), 1, f"seconds from the grant to the row: {delays}")
 
     def test_ages_count_up_between_two_messages(self):
         self.store.hold("old")
