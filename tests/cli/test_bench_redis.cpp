@@ -122,7 +122,7 @@ TEST_F(bench_on_redis, a_hand_over_is_twenty_calls_in_the_server_at_most) {
   for (const auto& [processes, concurrency] : {std::pair{"2", "1"}, {"2", "2"}, {"4", "4"}, {"4", "50"}}) {
     const auto more =
         growth_of(server, server.url(), {"handoff", "--processes", processes, "--concurrency", concurrency},
-                  "grants", 500, 4500);
+                  "grants", 250, 1250);
     EXPECT_LE(more.commands.carried_out / more.figure, 20) << processes << " x " << concurrency;
   }
 }

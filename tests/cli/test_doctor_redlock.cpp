@@ -30,7 +30,7 @@ class doctor_on_redlock : public doctor_test {
   }
 
   redis_quorum servers_{{.servers = 3, .own_clock = true}};
-  std::string url_ = servers_.url();
+  std::string url_ = servers_.url("?node_timeout=20s");  // none of them is silent
 };
 
 TEST_F(doctor_on_redlock, names_a_server_that_keeps_another_set) {
@@ -53,7 +53,7 @@ TEST_F(doctor_on_redlock, names_a_server_that_keeps_another_set) {
 
 TEST_F(doctor_on_redlock, writes_the_key_of_a_set_for_a_shell_whatever_the_prefix_is) {
   const std::string prefix = "it's $HOME %s \\n \"a\" ";
-  const auto url = servers_.url("?prefix=it's%20$HOME%20%25s%20%5Cn%20%22a%22%20");
+  const auto url = servers_.url("?prefix=it's%20$HOME%20%25s%20%5Cn%20%22a%22%20&node_timeout=20s");
   servers_.server(2).ask({"SET", "{" + prefix + "}\x1fquorum", "others"});
   const auto found = condition(url, "set", 2);
   is(found, "broken", "it keeps 'others'", "redis-cli");
@@ -74,7 +74,7 @@ TEST_F(doctor_on_redlock, says_that_the_key_of_a_set_cannot_be_read) {
 }
 
 TEST_F(doctor_on_redlock, gives_no_vote_to_writes_that_may_go_without_the_disk) {
-  const auto guarded = servers_.guarded_url("?restart_guard=1h");
+  const auto guarded = servers_.guarded_url("?restart_guard=1h&node_timeout=20s");
   for (std::size_t i = 0; i < 3; ++i) {
     servers_.server(i).ask({"CONFIG", "SET", "appendonly", "yes"});
     servers_.server(i).ask({"CONFIG", "SET", "appendfsync", "always"});
@@ -94,7 +94,7 @@ TEST_F(doctor_on_redlock, gives_no_vote_to_writes_that_may_go_without_the_disk) 
 }
 
 TEST_F(doctor_on_redlock, warns_of_a_server_whose_clock_is_behind_by_more_than_a_second) {
-  const auto guarded = servers_.guarded_url();
+  const auto guarded = servers_.guarded_url("?node_timeout=20s");
   is_kept(condition(guarded, "clocks"));
   servers_.server(1).set_clock(std::chrono::seconds{-5});
   const auto found = condition(guarded, "clocks", 1);
@@ -113,7 +113,8 @@ TEST_F(doctor_on_redlock, says_that_a_server_has_another_password) {
 
 TEST_F(doctor_on_redlock, says_of_a_server_under_two_names_what_clients_say) {
   const auto port = std::to_string(servers_.server(0).port());
-  const auto twice = "redlock://" + place(0) + ",localhost:" + port + "," + place(1) + "?restart_guard=0";
+  const auto twice =
+      "redlock://" + place(0) + ",localhost:" + port + "," + place(1) + "?restart_guard=0&node_timeout=20s";
   const auto refused = holdfast({"run", "stock", "--wait", "5s", "--store", twice, "--", "true"});
   EXPECT_EQ(refused.status, 64) << refused.err;
   const auto found = condition(twice, "vote", 2);

@@ -57,5 +57,20 @@ TEST(guardian, that_was_stopped_does_not_stop_its_wrapper) {
   ::signal(SIGPIPE, pipe_signal);
 }
 
+/// The wrapper was stopped, and gives no more orders.
+TEST(guardian, kills_by_itself_when_the_time_is_up_and_no_sooner) {
+  const auto pipe_signal = ::signal(SIGPIPE, SIG_IGN);
+  const pid_t sleeper = start_sleeper();
+  cli::guardian guard;
+  guard.guard(sleeper, boot_clock::now() + 1h);
+  const auto kill_at = boot_clock::now() + 300ms;
+  guard.guard(sleeper, kill_at);  // the last order counts
+  EXPECT_TRUE(eventually([&] { return is_dead(sleeper); }));
+  EXPECT_GE(boot_clock::now(), kill_at);
+  EXPECT_TRUE(guard.dismiss());
+  ::waitpid(sleeper, nullptr, 0);
+  ::signal(SIGPIPE, pipe_signal);
+}
+
 }  // namespace
 }  // namespace holdfast::test

@@ -28,11 +28,10 @@ class redlock_notes : public command_test {
   }
 
   redis_quorum servers_{{.servers = 3}};
-  std::string url_ = servers_.url();
+  std::string url_ = servers_.url("?node_timeout=20s");  // none of them is silent
 };
 
 TEST_F(redlock_notes, are_none_where_all_servers_agree) {
-  url_ = servers_.url("?node_timeout=20s");  // none of them is silent
   const auto holder = hold("stock");
   EXPECT_TRUE(eventually([&] { return servers_.holds_of("stock") == 3; }));
   EXPECT_THAT(ask({"show", "stock"}).out, AllOf(HasSubstr("1 holding"), Not(HasSubstr("note:"))));
@@ -45,6 +44,7 @@ TEST_F(redlock_notes, are_none_where_all_servers_agree) {
 TEST_F(redlock_notes, name_a_server_that_is_stopped) {
   const auto holder = hold("stock");
   ASSERT_TRUE(eventually([&] { return servers_.holds_of("stock") == 3; })) << "two have granted it";
+  url_ = servers_.url();  // for those who ask from here on
   servers_.server(1).stop();
   const std::string place = "127.0.0.1:" + std::to_string(servers_.server(1).port());
   EXPECT_THAT(ask({"show", "stock"}).out, HasSubstr("note: " + place + ": does not answer"));
@@ -162,7 +162,7 @@ TEST_F(redlock_contention, is_none_of_a_silent_minority) {
 // Its key has no token, no time of its grant, and here no time to live.
 TEST_F(redlock_notes, leave_open_what_is_not_known_of_a_foreign_holder) {
   for (const std::size_t each : {0, 1}) servers_.server(each).ask({"SET", "jobs:job", "foreign"});
-  const auto url = servers_.url("?prefix=jobs:");
+  const auto url = servers_.url("?prefix=jobs:&node_timeout=20s");
   const auto show = [&] { return holdfast({"show", "job", "--store", url}).out; };
   EXPECT_THAT(show(),
               AllOf(HasSubstr("(foreign)"), testing::ContainsRegex("exclusive +- +- +does not expire")));
@@ -172,6 +172,7 @@ TEST_F(redlock_notes, leave_open_what_is_not_known_of_a_foreign_holder) {
 }
 
 TEST_F(redlock_notes, are_said_once_while_somebody_watches) {
+  url_ = servers_.url();
   auto holder = hold("stock");
   const std::string place = "127.0.0.1:" + std::to_string(servers_.server(2).port());
   const auto watching = start({"watch", "stock", "--store", url_});

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <sstream>
 #include <sys/resource.h>
-#include <thread>
 
 #include "fixture.hpp"
 
@@ -73,12 +72,11 @@ TEST_F(run_loss, tells_of_it_in_json) {
   EXPECT_EQ(lines[0]["command_status"], 128 + SIGTERM);
 }
 
-TEST_F(run_loss, kills_who_does_not_listen_before_the_deadline) {
-  auto wrapper = start_deaf("20s");
-  const auto latest = boot_now() + 20s;  // no renewal after the loss can have moved the deadline further
+// When, is a matter of lease_plan and of the supervisor, which have tests of their own.
+TEST_F(run_loss, kills_who_does_not_listen) {
+  auto wrapper = start_deaf("12s");
   EXPECT_EQ(holdfast({"release", "--force", "x"}).status, 0);
   EXPECT_TRUE(all_dead());
-  EXPECT_LT(boot_now(), latest);
   EXPECT_EQ(wrapper->wait().status, 76);
 }
 
@@ -101,11 +99,9 @@ TEST_F(run_loss, kills_the_rest_of_the_group_that_does_not_listen) {
                               "sh -c 'trap \"\" TERM; echo $$ >$D/rest; while :; do sleep 0.01; done' &\n"
                               "exec sleep 1000");
   ASSERT_TRUE(eventually([&] { return contents(file("rest")).ends_with('\n'); }));
-  const auto latest = boot_now() + 12s;
   EXPECT_EQ(holdfast({"release", "--force", "x"}).status, 0);
   EXPECT_EQ(wrapper->wait().status, 76);
   EXPECT_TRUE(eventually([&] { return is_dead(std::stoi(contents(file("rest")))); }));
-  EXPECT_LT(boot_now(), latest);
 }
 
 TEST_F(run_loss, a_nested_run_withdraws_its_claim) {
@@ -144,12 +140,14 @@ TEST_F(run_loss, a_stopped_wrapper_cannot_keep_the_command_past_the_deadline) {
     EXPECT_EQ(wrapper->wait().status, 76);
     return in_time;
   };
-  // The guardian has a quarter of a second, in which a machine that others use may not let it run.
+  // The guardian has a quarter of a second, in which a machine that others use may not let it run:
+  // scripts/hunt runs this. The tests of the guardian and of lease_plan show the same without a clock of
+  // ours.
   EXPECT_TRUE(is_in_time() || is_in_time() || is_in_time());
 }
 
 TEST_F(run_loss, the_next_in_line_goes_on_after_a_crash) {
-  auto wrapper = start_holder("x", {"--ttl", "15s"});
+  auto wrapper = start_holder("x", {"--ttl", "6s"});
   auto next = start({"run", "x", "--", "true"});
   ASSERT_TRUE(waiters("x", 1));
   wrapper->signal(SIGKILL);
@@ -220,7 +218,8 @@ TEST_F(run_loss, a_guardian_that_could_not_be_replaced_at_once_is_replaced_later
   ASSERT_EQ(::prlimit(wrapper->pid(), RLIMIT_NOFILE, &none, nullptr), 0);
   ::kill(first, SIGKILL);
   ASSERT_TRUE(eventually([&] { return !state_of(first); }));  // reaped; the attempt to replace it is next
-  std::this_thread::sleep_for(100ms);  // an attempt that came later would succeed, and show nothing
+  // It waits again: the attempt has been made. One that came later would succeed, and show nothing.
+  ASSERT_TRUE(eventually([&] { return state_of(wrapper->pid()) == 'S'; }));
   ASSERT_EQ(::prlimit(wrapper->pid(), RLIMIT_NOFILE, &before, nullptr), 0);
   ASSERT_TRUE(eventually([&] { return guardian_of(wrapper->pid()) != 0; }));
   wrapper->signal(SIGKILL);

@@ -1,6 +1,5 @@
 // A store that has fallen silent by the time that the command ends.
 
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -12,7 +11,6 @@
 namespace holdfast::test {
 namespace {
 
-using namespace std::chrono_literals;
 using testing::HasSubstr;
 
 class run_at_a_mute_store : public command_test {};
@@ -58,16 +56,20 @@ TEST_F(run_at_a_mute_store, no_signal_keeps_it_from_the_release) {
 /// Scripts go by the status: that somebody else has the lock is no reason to worry, and this is.
 TEST_F(run_at_a_mute_store, does_not_take_silence_for_somebody_who_holds) {
   redis_server server;
-  const auto url = server.url("?answer_timeout=60s");  // so that nothing but the command's own limits ends it
+  const auto url = server.url("?answer_timeout=1h");  // so that nothing but the command's own limits ends it
   EXPECT_EQ(holdfast({"run", "x", "--store", url, "--", "true"}).status, 0);
   server.stop();
-  const auto before = std::chrono::steady_clock::now();
-  const auto refused = holdfast({"run", "x", "--wait", "1s", "--store", url, "--", "true"});
-  const auto took = std::chrono::steady_clock::now() - before;
+  // `show` ends by the retry limit of the client, as this would without limits of its own: it would be the
+  // last then. After a stall of the machine both may have ended, and it is tried again.
+  const auto ends_first = [&] {
+    const auto show = start({"show", "x", "--store", url});
+    const auto refused = holdfast({"run", "x", "--wait", "1s", "--store", url, "--", "true"});
+    EXPECT_EQ(refused.status, 69);
+    EXPECT_THAT(refused.err, HasSubstr("its holder is not known"));
+    return show->running();
+  };
+  EXPECT_TRUE(ends_first() || ends_first() || ends_first());
   server.go_on();
-  EXPECT_LT(took, 9s) << "it may take 2 s longer than the wait, and 6 s for a loaded machine";
-  EXPECT_EQ(refused.status, 69);
-  EXPECT_THAT(refused.err, HasSubstr("its holder is not known"));
 }
 
 TEST_F(run_at_a_mute_store, waits_for_a_server_that_grants_nothing_yet) {

@@ -16,6 +16,7 @@ class run_several : public command_test {
  protected:
   /// The number of holders of a lock.
   std::size_t holders(const std::string& name) { return show(name)["holders"].size(); }
+  void serve_guests(int count);
 };
 
 TEST_F(run_several, holds_all_names_while_the_command_runs) {
@@ -84,12 +85,12 @@ TEST_F(run_several, ends_the_command_when_one_is_lost) {
   EXPECT_THAT(text.err, HasSubstr("the lock 'b' (token "));
 }
 
-// Dijkstra's philosophers: fifty processes that each want two neighbouring names of five, each three times. A
+// Dijkstra's philosophers: processes that each want two neighbouring names of five, each three times. A
 // folder for each name, made and removed under the locks, shows two that hold the same one.
-TEST_F(run_several, serves_fifty_processes_that_share_five_names) {
-  const auto said = holdfast({"run", "table", "--", "sh", "-c",
-                              "cd " + file("") +
-                                  R"( && mkdir plates && for guest in $(seq 0 49); do (
+void run_several::serve_guests(int count) {
+  const auto said = holdfast(
+      {"run", "table", "--", "sh", "-c",
+       "cd " + file("") + " && mkdir plates && for guest in $(seq " + std::to_string(count) + R"(); do (
         left=$((guest % 5)) right=$(((guest + 1) % 5))
         for meal in 1 2 3; do
           )" HOLDFAST_COMMAND R"( run -q fork-$left --and fork-$right -- sh -c \
@@ -97,8 +98,13 @@ TEST_F(run_several, serves_fifty_processes_that_share_five_names) {
         done) & done; wait)"});
   EXPECT_EQ(said.status, 0) << said.err;
   EXPECT_EQ(said.err.find("mkdir"), std::string::npos) << said.err;
-  EXPECT_EQ(std::count(said.out.begin(), said.out.end(), '\n'), 150) << said.err;
+  EXPECT_EQ(std::count(said.out.begin(), said.out.end(), '\n'), 3 * count) << said.err;
 }
+
+TEST_F(run_several, serves_ten_processes_that_share_five_names) { serve_guests(10); }
+
+// Of scripts/hunt.
+TEST_F(run_several, serves_fifty_processes_that_share_five_names) { serve_guests(50); }
 
 TEST_F(run_several, refuses_a_name_that_comes_twice) {
   const auto said = holdfast({"run", "a", "--and", "b", "--and", "a", "--", "true"});

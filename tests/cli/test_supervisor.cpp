@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <optional>
 #include <pthread.h>
+#include <stop_token>
 #include <string>
 #include <sys/wait.h>
 #include <thread>
@@ -17,6 +18,7 @@
 #include "process.hpp"
 #include "run/child.hpp"
 #include "run/guardian.hpp"
+#include "run/lease_plan.hpp"
 #include "run/program.hpp"
 #include "run/supervisor.hpp"
 #include "signal_inbox.hpp"
@@ -39,6 +41,31 @@ class supervised : public testing::Test {
     return {std::string{"PATH="} + std::getenv("PATH")};
   }
 
+  /// Runs a script under a lease that lasts for an hour, and is lost as soon as a background process of the
+  /// script, which does not listen to SIGTERM, is ready.
+  cli::ending run_until_lost(const std::string& script) {
+    constexpr duration ttl = 1200ms;  // a sixth of it is between SIGTERM and SIGKILL
+    std::stop_source lost;
+    cli::hold held{};
+    held.deadline = [deadline = boot_clock::now() + 1h] { return deadline; };
+    held.lost = lost.get_token();
+    const cli::program command{{"sh", "-c", "cd " + scratch_.path().string() + "; " + script}};
+    cli::child_process child{command, environment(), inherited()};
+    cli::guardian guard;
+    cli::supervisor supervisor{held, ttl, child, guard, signals_, false, [](auto&, const auto&) {}};
+    const std::jthread loss{[&] {
+      EXPECT_TRUE(eventually([&] { return exists("ready"); }));
+      lost.request_stop();
+    }};
+    return supervisor.run();
+  }
+  bool background_dies() {
+    const pid_t pid = std::stoi(contents(file("pid")));
+    return eventually([&] { return is_dead(pid); });
+  }
+
+  const std::string background_process =
+      "sh -c 'trap \"\" TERM; echo $$ >pid; touch ready; while :; do sleep 0.05; done' & ";
   scratch_folder scratch_;
   void (*pipe_signal_)(int);
   cli::signal_inbox signals_{SIGCHLD, SIGWINCH};
@@ -84,6 +111,39 @@ TEST_F(supervised, a_command_whose_lease_is_renewed_after_all_is_not_lost) {
   const pid_t background = std::stoi(contents(file("pid")));
   EXPECT_FALSE(is_dead(background));
   ::kill(background, SIGKILL);
+}
+
+/// The deadline is an hour away: what is killed, is killed because its time after the SIGTERM is up.
+TEST_F(supervised, a_command_that_does_not_listen_is_killed_long_before_the_deadline) {
+  const auto end = run_until_lost("trap '' TERM; " + background_process + "while :; do sleep 0.05; done");
+  EXPECT_EQ(end.status, 128 + SIGKILL);
+  EXPECT_TRUE(end.lost);
+  EXPECT_TRUE(background_dies());
+}
+
+TEST_F(supervised, the_rest_of_a_group_is_killed_long_before_the_deadline) {
+  const auto end = run_until_lost(background_process + "exec sleep 1000");
+  EXPECT_EQ(end.status, 128 + SIGTERM);
+  EXPECT_TRUE(end.lost);
+  EXPECT_TRUE(background_dies());
+}
+
+TEST(lease_plan, the_command_is_dead_before_the_deadline) {
+  for (const duration ttl : {duration{100ms}, duration{1s}, duration{6s}, duration{20s}, duration{1h}}) {
+    const boot_clock::time_point deadline{10h};
+    const auto late = cli::plan_for(deadline, ttl, std::nullopt);
+    EXPECT_EQ(late.term_at, deadline - cli::kill_delay_of(ttl));
+    EXPECT_LT(late.term_at, late.kill_at);
+    EXPECT_LT(late.kill_at, deadline);
+    const auto soon = deadline - ttl;
+    const auto lost = cli::plan_for(deadline, ttl, soon);
+    EXPECT_EQ(lost.term_at, soon) << "at once";
+    EXPECT_EQ(lost.kill_at, soon + cli::kill_delay_of(ttl));
+    const auto lost_late = cli::plan_for(deadline, ttl, deadline - 1ms);
+    EXPECT_EQ(lost_late.kill_at, late.kill_at) << "no later than without the loss";
+  }
+  EXPECT_EQ(cli::kill_delay_of(1h), 10s);
+  EXPECT_EQ(cli::kill_delay_of(6s), 1s);
 }
 
 TEST_F(supervised, a_command_that_cannot_be_executed_keeps_its_group_until_the_guardian_has_ended) {

@@ -100,6 +100,10 @@ TEST_F(serve_answers, counts_by_prefix_what_is_held_waited_for_and_handed_over) 
     first->signal(SIGTERM);
     EXPECT_TRUE(eventually([&] { return metric("holdfast_handovers_total", "jobs") == 3; }));
     EXPECT_TRUE(eventually([&] { return metric("holdfast_waiters", "jobs") == 0; }));
+    for (auto* const each : {second.get(), other.get(), waiter.get()}) {
+      each->signal(SIGTERM);  // they release; a lock of one that is killed stays for a ttl
+      each->wait();
+    }
   }
   EXPECT_TRUE(eventually([&] { return get_json("/api/locks")["total"] == 0; }));
   EXPECT_EQ(metric("holdfast_locks_held", "jobs"), 0);
