@@ -1,6 +1,9 @@
 #include "simulation/arguments.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <fstream>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
@@ -8,15 +11,19 @@
 namespace holdfast::sim {
 
 const char* const usage =
-    "test_sim --store redis|sql|memory|zookeeper|redlock [--seeds N] [--from S] [--jobs N] [--mutant NAME]\n"
+    "test_sim --store redis|sql|memory|zookeeper|redlock [--seeds N] [--from S] [--jobs N] [--mutant "
+    "NAME,...]\n"
     "         [--control] [--twice] [--hostile-lines] [--false-notifications] [--elections]\n"
     "         [--rendezvous] [--replicas N] [--guard] [--min-replicas] [--only "
     "failover|partition|memory|clocks]\n"
-    "test_sim --store redlock --scenario NAME [--trace] [--mutant NAME]\n"
+    "test_sim --store redlock --scenario NAME [--trace] [--mutant NAME,...]\n"
     "test_sim --store redis|sql|memory|zookeeper|redlock --seed S [--trace] [--mutant NAME]\n"
+    "test_sim --collected FILE\n"
     "\n"
     "  --jobs N        in N processes; goes on after a violation, and says every 10 s how far it is\n"
-    "  --mutant NAME   fails unless a world shows it; ends at the first that does\n"
+    "  --mutant NAME   fails unless a world shows it; ends at the first that does. Of several names each is\n"
+    "                  searched for by itself\n"
+    "  --collected FILE the worlds of a file of seeds, such as tests/simulation/seeds/redis\n"
     "  --hostile-lines some servers carry out late what is left of former connections; on some, WAIT waits "
     "for\n"
     "                  the connection's own last write alone\n"
@@ -47,59 +54,110 @@ std::uint64_t number(std::string_view text) {
   return n;
 }
 
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(at), text.size());
+    if (end > 0) parts.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+std::vector<named_mutant> mutants_named(std::string_view names) {
+  std::vector<named_mutant> all;
+  for (const std::string_view name : split(names, ',')) {
+    const auto known = std::ranges::find(mutants, name, &named_mutant::name);
+    if (known == mutants.end()) throw std::invalid_argument{"no such mutant: " + std::string{name}};
+    all.push_back(*known);
+  }
+  return all;
+}
+
+bool is_commit(std::string_view text) {
+  return text.size() >= 7 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+arguments read_line(std::string_view line) {
+  const std::size_t end = line.find('#');
+  if (end == std::string_view::npos) throw std::invalid_argument{"the commit is missing"};
+  const auto words = split(line.substr(end + 1), ' ');
+  if (words.size() < 2 || !is_commit(words.front())) throw std::invalid_argument{"expected '# COMMIT words'"};
+  arguments a = read(split(line.substr(0, end), ' '));
+  const bool is_one_world = a.seeds == 1 && a.jobs == 0 && a.mutants.empty() && a.collected.empty();
+  if (!is_one_world || a.control || a.trace || !a.scenario.empty())
+    throw std::invalid_argument{"expected the arguments of one world, with --seed"};
+  return a;
+}
+
 }  // namespace
 
-arguments read(int argc, char** argv) {
+std::vector<arguments> read_collected(const std::string& file) {
+  std::ifstream in{file};
+  if (!in) throw std::invalid_argument{"cannot read " + file};
+  std::vector<arguments> all;
+  std::size_t number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    try {
+      all.push_back(read_line(line));
+    } catch (const std::invalid_argument& e) {
+      throw std::invalid_argument{file + ", line " + std::to_string(number) + ": " + e.what()};
+    }
+  }
+  if (all.empty()) throw std::invalid_argument{file + " has no seeds"};
+  return all;
+}
+
+arguments read(const std::vector<std::string_view>& words) {
   arguments a;
-  const std::vector<std::string_view> arguments{argv + 1, argv + argc};
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
     const auto value = [&] {
-      if (i + 1 == arguments.size())
-        throw std::invalid_argument{"a value is missing after " + std::string{arguments[i]}};
-      return arguments[++i];
+      if (i + 1 == words.size())
+        throw std::invalid_argument{"a value is missing after " + std::string{words[i]}};
+      return words[++i];
     };
-    if (arguments[i] == "--store") {
+    if (words[i] == "--store") {
       a.store = value();
-    } else if (arguments[i] == "--seeds") {
+    } else if (words[i] == "--seeds") {
       a.seeds = number(value());
-    } else if (arguments[i] == "--from") {
+    } else if (words[i] == "--from") {
       a.from = number(value());
-    } else if (arguments[i] == "--jobs") {
+    } else if (words[i] == "--jobs") {
       a.jobs = number(value());
-    } else if (arguments[i] == "--seed") {
+    } else if (words[i] == "--seed") {
       a.from = number(value());
       a.seeds = 1;
-    } else if (arguments[i] == "--mutant") {
-      a.mutant_name = value();
-      const auto known = mutant_named(a.mutant_name);
-      if (!known) throw std::invalid_argument{"no such mutant: " + a.mutant_name};
-      a.with = *known;
-    } else if (arguments[i] == "--replicas") {
+    } else if (words[i] == "--mutant") {
+      a.mutants = mutants_named(value());
+    } else if (words[i] == "--collected") {
+      a.collected = value();
+    } else if (words[i] == "--replicas") {
       a.replicas = static_cast<unsigned>(number(value()));
-    } else if (arguments[i] == "--only") {
+    } else if (words[i] == "--only") {
       a.only = value();
-    } else if (arguments[i] == "--scenario") {
+    } else if (words[i] == "--scenario") {
       a.scenario = value();
-    } else if (arguments[i] == "--guard") {
+    } else if (words[i] == "--guard") {
       a.guard = true;
-    } else if (arguments[i] == "--min-replicas") {
+    } else if (words[i] == "--min-replicas") {
       a.min_replicas = true;
-    } else if (arguments[i] == "--trace") {
+    } else if (words[i] == "--trace") {
       a.trace = true;
-    } else if (arguments[i] == "--control") {
+    } else if (words[i] == "--control") {
       a.control = true;
-    } else if (arguments[i] == "--twice") {
+    } else if (words[i] == "--twice") {
       a.twice = true;
-    } else if (arguments[i] == "--hostile-lines") {
+    } else if (words[i] == "--hostile-lines") {
       a.hostile_lines = true;
-    } else if (arguments[i] == "--elections") {
+    } else if (words[i] == "--elections") {
       a.elections = true;
-    } else if (arguments[i] == "--rendezvous") {
+    } else if (words[i] == "--rendezvous") {
       a.rendezvous = true;
-    } else if (arguments[i] == "--false-notifications") {
+    } else if (words[i] == "--false-notifications") {
       a.false_notifications = true;
     } else {
-      throw std::invalid_argument{"unknown: " + std::string{arguments[i]}};
+      throw std::invalid_argument{"unknown: " + std::string{words[i]}};
     }
   }
   const bool is_of_several = a.only == "memory" || a.only == "clocks";
@@ -111,7 +169,7 @@ arguments read(int argc, char** argv) {
   if (a.rendezvous && a.store == "redlock")
     throw std::invalid_argument{"latches and barriers do not work on redlock"};
   if (!a.scenario.empty()) a.seeds = 1;
-  if (a.jobs != 0 && (a.with != mutant::none || a.control || a.trace)) {
+  if (a.jobs != 0 && (!a.mutants.empty() || a.control || a.trace)) {
     throw std::invalid_argument{"--jobs is for worlds without a mutant, control or trace"};
   }
   return a;

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "simulation/mutant.hpp"
 
@@ -14,9 +16,9 @@ struct arguments {
   std::string store = "redis";
   std::uint64_t from = 1;
   std::uint64_t seeds = 100;
-  std::uint64_t jobs = 0;  // zero: in this process
-  std::string mutant_name;
-  mutant with = mutant::none;
+  std::uint64_t jobs = 0;             // zero: in this process
+  std::vector<named_mutant> mutants;  // each is searched for by itself
+  std::string collected;              // a file of seeds, see read_collected
   bool trace = false;
   bool control = false;
   bool twice = false;
@@ -32,6 +34,10 @@ struct arguments {
 };
 
 /// \throws std::invalid_argument
-[[nodiscard]] arguments read(int argc, char** argv);
+[[nodiscard]] arguments read(const std::vector<std::string_view>& words);
+/// Reads a file of seeds. A line has the arguments of one world, '#', the commit that mended what it found,
+/// and a few words: `--store redis --seed 7 # 03c34c79 what was wrong`.
+/// \throws std::invalid_argument names the line that has another shape.
+[[nodiscard]] std::vector<arguments> read_collected(const std::string& file);
 
 }  // namespace holdfast::sim

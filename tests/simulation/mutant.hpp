@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 namespace holdfast::sim {
@@ -70,6 +69,10 @@ enum class mutant : std::uint8_t {
   guard_for_one,
   guard_too_short,
   guard_without_lag,
+  guard_after_promotion_ignored,
+  guard_from_start_of_process,
+  guard_believes_kept_writes,
+  former_primary_too_short,
   guard_asked_once,
   former_primary_ignored,
   never_yields,
@@ -193,6 +196,14 @@ inline constexpr auto mutants = std::to_array<named_mutant>({
     {"guard-too-short", mutant::guard_too_short, "the guard is half as long as the longest ttl"},
     {"guard-without-lag", mutant::guard_without_lag,
      "the guard is not longer than the longest ttl by the time in which a former primary goes on"},
+    {"guard-after-promotion-ignored", mutant::guard_after_promotion_ignored,
+     "a server that was promoted in the same run has no guard"},
+    {"guard-from-start-of-process", mutant::guard_from_start_of_process,
+     "a promoted server without a marker counts its guard from its start"},
+    {"guard-believes-kept-writes", mutant::guard_believes_kept_writes,
+     "a promoted server that keeps each write has no guard"},
+    {"former-primary-too-short", mutant::former_primary_too_short,
+     "a new primary is used after half of the time in which a former one takes writes"},
     {"guard-asked-once", mutant::guard_asked_once,
      "a client asks once a connection whether the server may have forgotten grants"},
     {"never-yields", mutant::never_yields, "a claim without a majority keeps the votes that it has"},
@@ -279,12 +290,5 @@ inline constexpr auto mutants = std::to_array<named_mutant>({
      "on ZooKeeper, a request to release takes the place of the data of a holder of ours"},
     {"notification-believed", mutant::notification_believed, "a notification of a grant is believed"},
 });
-
-[[nodiscard]] constexpr std::optional<mutant> mutant_named(std::string_view name) {
-  for (const named_mutant& m : mutants) {
-    if (m.name == name) return m.which;
-  }
-  return std::nullopt;
-}
 
 }  // namespace holdfast::sim

@@ -133,6 +133,19 @@ lua_mutation::lua_mutation(mutant which) {
     case mutant::guard_too_short:
       change_all(guard, {{"since + longest - now", "since + longest / 2 - now"}}, texts_);
       break;
+    case mutant::guard_after_promotion_ignored:
+      change_all(guard, {{"(known_run ~= run or has_followed)", "known_run ~= run"}}, texts_);
+      break;
+    case mutant::guard_from_start_of_process:
+      change_all(guard, {{"if has_followed or known_id and", "if known_id and"}}, texts_);
+      break;
+    case mutant::guard_believes_kept_writes:
+      change_all(guard, {{"remembers = not has_followed and writes", "remembers = writes"}}, texts_);
+      break;
+    case mutant::former_primary_too_short:
+      change_all(guard, {{"now - since < former_primary then", "now - since < former_primary / 2 then"}},
+                 texts_);
+      break;
     case mutant::moment_not_told:
       change_all(release,
                  {{"  know(last .. others, keep)\n  notify(head(), 'look')", "  know(last .. others, keep)"}},
