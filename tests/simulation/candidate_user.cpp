@@ -56,7 +56,7 @@ void candidate_user::live() {
 /// Each observer begins anew: what the one before has reported does not bind it.
 void candidate_user::observe() {
   if (observer_ != 0) observers_.remove(observer_);
-  reports_ = std::make_shared<election_ledger::reports>();
+  reports_ = std::make_shared<election_watch::reports>();
   observer_ = observers_.add(name_of(election_name), [this, reports = reports_](const observation& seen) {
     around_.elections->reported(host_, *reports, seen);
   });
@@ -180,15 +180,15 @@ void candidate_user::proclaim() {
   const std::uint64_t revision = revision_in(*metadata);
   around_.in.note("proclaims", host_.number(), lease_->hold.token.value(), revision);
   around_.elections->proclaims(value, revision);
-  leases_.annotate(lease_, metadata,
-                   [this, term = terms_, lease = lease_, value, metadata, revision,
-                    requested_at = around_.in.now](const std::optional<failure>& failed) {
-                     if (!failed) around_.elections->confirmed({lease->hold.token, revision}, requested_at);
-                     if (term != terms_) return;
-                     proclaims_ = false;
-                     metadata_ = failed ? with_value(*metadata, value_) : metadata;
-                     if (!failed) value_ = value;
-                   });
+  leases_.annotate(
+      lease_, metadata,
+      [this, term = terms_, lease = lease_, value, metadata, revision](const std::optional<failure>& failed) {
+        if (!failed) around_.elections->confirmed({lease->hold.token, revision});
+        if (term != terms_) return;
+        proclaims_ = false;
+        metadata_ = failed ? with_value(*metadata, value_) : metadata;
+        if (!failed) value_ = value;
+      });
 }
 
 void candidate_user::resign() {
@@ -196,13 +196,13 @@ void candidate_user::resign() {
   ++terms_;
   proclaims_ = false;
   around_.in.note("resigns", host_.number(), lease->hold.token.value());
-  leases_.release(lease, [this, lease, requested_at = around_.in.now](std::error_code failed) {
+  leases_.release(lease, [this, lease](std::error_code failed) {
     around_.in.note("resigned", host_.number(), static_cast<std::uint64_t>(failed.value()));
     if (failed) return;
     if (around_.account.answers_for(lease->hold.owner)) {
       around_.in.violated("resigned for sure, and still at the store");
     }
-    around_.elections->resigned(*lease, requested_at);
+    around_.elections->resigned(*lease);
   });
   go_on();
 }

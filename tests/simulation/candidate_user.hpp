@@ -9,7 +9,7 @@
 #include "bent/observers.hpp"
 #include "core/port.hpp"
 #include "lease/lease_manager.hpp"
-#include "simulation/election_ledger.hpp"
+#include "simulation/election_watch.hpp"
 #include "simulation/host.hpp"
 #include "simulation/surroundings.hpp"
 
@@ -61,7 +61,7 @@ class candidate_user {
   store::port& port_;
   bent_lease::observers observers_;
   bent_lease::observers::observer_id observer_ = 0;
-  std::shared_ptr<election_ledger::reports> reports_;
+  std::shared_ptr<election_watch::reports> reports_;
   std::optional<lease_core::lease_manager::claim_id> claim_;
   lease_record_ptr lease_;
   std::uint64_t terms_ = 0;  // a number for each

@@ -120,9 +120,8 @@ class ledger {
   std::function<void(std::size_t)> on_change;
   /// Is told the owner of each hold that has a request to release now.
   std::function<void(const owner_id&)> on_release_request;
-  /// Whose claims hold that name now.
-  /// \param surely else those that may do so, too.
-  [[nodiscard]] virtual std::vector<owner_id> holders_of(std::size_t name, bool surely) const;
+  /// Whose claims may hold that name now.
+  [[nodiscard]] virtual std::vector<owner_id> holders_of(std::size_t name) const;
   /// Somebody who may is about to end holds of others.
   bool force_release_allowed = true;
   [[nodiscard]] instant broken_at(std::size_t name) const { return broken_[name]; }

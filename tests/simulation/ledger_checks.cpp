@@ -51,10 +51,10 @@ void ledger::suspect_revived() {
   }
 }
 
-std::vector<owner_id> ledger::holders_of(std::size_t name, bool surely) const {
+std::vector<owner_id> ledger::holders_of(std::size_t name) const {
   std::vector<owner_id> all;
   for (const fact& f : facts_) {
-    if (f.name == name && f.granted && (surely ? lives(f) : !is_gone(f))) all.push_back(f.owner);
+    if (f.name == name && f.granted && !is_gone(f)) all.push_back(f.owner);
   }
   return all;
 }

@@ -119,7 +119,7 @@ void rendezvous_user::on_met(const object_ptr& of, const rendezvous_call& call,
 
 void rendezvous_user::judge(const object& of, const rendezvous_call& call,
                             const bent_lease::arrived& result) {
-  rendezvous_ledger& sees = *around_.meetings;
+  rendezvous_watch& sees = *around_.meetings;
   if (const auto* const failed = std::get_if<failure>(&result)) {
     around_.in.note("failed", host_.number(), name_, static_cast<std::uint64_t>(failed->code.value()));
     if (failed->code == errc::invalid_argument) sees.told_too_many(of.name(), call.count);
@@ -138,8 +138,8 @@ void rendezvous_user::judge(const object& of, const rendezvous_call& call,
   around_.in.note("met", host_.number(), name_, static_cast<std::uint64_t>(seen.arrived));
   if (kind_ == type::barrier) {
     if (seen.is_complete()) sees.told_passed(of.name(), seen.phase);
-  } else if (call.waits) {
-    seen.is_complete() ? sees.told_open(of.name()) : sees.told_closed(of.name());
+  } else if (call.waits && seen.is_complete()) {
+    sees.told_open(of.name());
   }
 }
 

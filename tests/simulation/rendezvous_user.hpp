@@ -7,7 +7,7 @@
 
 #include "bent/rendezvous.hpp"
 #include "simulation/host.hpp"
-#include "simulation/rendezvous_ledger.hpp"
+#include "simulation/rendezvous_watch.hpp"
 #include "simulation/surroundings.hpp"
 
 namespace holdfast::sim {

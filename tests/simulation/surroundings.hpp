@@ -4,11 +4,11 @@
 #include <cstdint>
 
 #include "simulation/change_hints.hpp"
-#include "simulation/election_ledger.hpp"
+#include "simulation/election_watch.hpp"
 #include "simulation/ledger.hpp"
 #include "simulation/mutant.hpp"
 #include "simulation/release_requests.hpp"
-#include "simulation/rendezvous_ledger.hpp"
+#include "simulation/rendezvous_watch.hpp"
 #include "simulation/scene.hpp"
 #include "simulation/simulated_store.hpp"
 #include "simulation/site.hpp"
@@ -32,9 +32,9 @@ struct surroundings {
   bool has_rests = true;                     // the store keeps a claim that has lost its client
   bool shows_rests = false;  // the witness is told of least times; else the ledger checks them
   /// Each client has one that campaigns, in the place of another user. Null: there is no election.
-  election_ledger* elections = nullptr;
+  election_watch* elections = nullptr;
   /// Each client has some that use a latch and a barrier, in the place of another user. Null: there are none.
-  rendezvous_ledger* meetings = nullptr;
+  rendezvous_watch* meetings = nullptr;
   change_hints* hints = nullptr;  // where there are meetings
   /// Each client has one that asks holders to release. Null: nobody does.
   release_requests* requests = nullptr;

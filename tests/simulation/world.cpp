@@ -100,8 +100,8 @@ class world {
   site server_;
   ledger account_;
   witness sees_;
-  election_ledger elections_;
-  rendezvous_ledger meetings_;
+  election_watch elections_;
+  rendezvous_watch meetings_;
   change_hints hints_;
   release_requests requests_;
   surroundings around_;

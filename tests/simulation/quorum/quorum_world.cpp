@@ -169,7 +169,7 @@ class quorum_world {
   site calm_;  // not, while something is wrong with a server
   quorum_ledger counts_;
   witness sees_;
-  election_ledger elections_;
+  election_watch elections_;
   quorum_store store_;
   surroundings around_;
   client_group clients_;

@@ -182,8 +182,8 @@ class ensemble_world {
   ensemble servers_;
   recipe_ledger counts_;
   witness sees_;
-  election_ledger elections_;
-  rendezvous_ledger meetings_;
+  election_watch elections_;
+  rendezvous_watch meetings_;
   change_hints hints_;
   zookeeper_store store_;
   surroundings around_;

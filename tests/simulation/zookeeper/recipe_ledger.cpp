@@ -203,8 +203,7 @@ std::vector<recipe_ledger::holder> recipe_ledger::holders_of_permits(std::size_t
   return all;
 }
 
-/// A claim that has all of its permits may still wait in line for the end of a rest.
-std::vector<owner_id> recipe_ledger::holders_of(std::size_t name, bool surely) const {
+std::vector<owner_id> recipe_ledger::holders_of(std::size_t name) const {
   const auto each_child = [&](const std::string& path, const auto& with) {
     const znode* const parent = servers_.decided().find(path);
     if (parent == nullptr) return;
@@ -212,21 +211,16 @@ std::vector<owner_id> recipe_ledger::holders_of(std::size_t name, bool surely) c
   };
   std::set<maker> there;
   for (const holder& h : holders_[name]) there.insert(h.made_by);
-  if (surely) {
-    each_child(paths_[name] + "/locks",
-               [&](const std::string& path, const std::string&) { there.erase(claimed_.at(path).made_by); });
-  } else {
-    each_child(paths_[name] + "/leases",
-               [&](const std::string& path, const std::string&) { there.insert(claimed_.at(path).made_by); });
-    each_child(zookeeper::rests_path(paths_[name]), [&](const std::string& path, const std::string& child) {
-      const znode& node = *servers_.decided().find(path);
-      const auto mark = zookeeper::read_mark(node.data);
-      const auto guid = owner_id::from_hex(child);
-      if (!mark || !guid) return;
-      const duration left = zookeeper::left_of(*mark, znodes::about(node), servers_.exact_wall_ms());
-      if (left > duration{0}) there.insert(maker_of_alias(*guid));
-    });
-  }
+  each_child(paths_[name] + "/leases",
+             [&](const std::string& path, const std::string&) { there.insert(claimed_.at(path).made_by); });
+  each_child(zookeeper::rests_path(paths_[name]), [&](const std::string& path, const std::string& child) {
+    const znode& node = *servers_.decided().find(path);
+    const auto mark = zookeeper::read_mark(node.data);
+    const auto guid = owner_id::from_hex(child);
+    if (!mark || !guid) return;
+    const duration left = zookeeper::left_of(*mark, znodes::about(node), servers_.exact_wall_ms());
+    if (left > duration{0}) there.insert(maker_of_alias(*guid));
+  });
   std::vector<owner_id> all;
   for (const maker each : there) {
     if (const auto owner = owners_.find(each); owner != owners_.end()) all.push_back(owner->second);
