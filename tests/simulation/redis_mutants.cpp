@@ -136,9 +136,6 @@ lua_mutation::lua_mutation(mutant which) {
     case mutant::guard_after_promotion_ignored:
       change_all(guard, {{"(known_run ~= run or has_followed)", "known_run ~= run"}}, texts_);
       break;
-    case mutant::guard_from_start_of_process:
-      change_all(guard, {{"if has_followed or known_id and", "if known_id and"}}, texts_);
-      break;
     case mutant::guard_believes_kept_writes:
       change_all(guard, {{"remembers = not has_followed and writes", "remembers = writes"}}, texts_);
       break;
