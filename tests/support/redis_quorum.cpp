@@ -38,9 +38,16 @@ std::string redis_quorum::guarded_url(std::string_view rest) const {
     url += "127.0.0.1:" + std::to_string(port(i));
   }
   url += rest;
+  char separator = rest.find('?') == std::string_view::npos ? '?' : '&';
+  // A server that a busy machine makes slow does not count as silent.
+  if (rest.find("node_timeout=") == std::string_view::npos) {
+    url += separator;
+    url += "node_timeout=20s";
+    separator = '&';
+  }
   if (settings_.tls) {
     const certificates::pair& own = servers_.front()->client_pair();
-    url += rest.find('?') == std::string_view::npos ? '?' : '&';
+    url += separator;
     url += "ca=" + authority_->authority() + "&cert=" + own.certificate + "&key=" + own.key;
   }
   return url;

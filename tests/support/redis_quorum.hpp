@@ -36,7 +36,8 @@ class redis_quorum {
   [[nodiscard]] fault_proxy& line(std::size_t index) { return *lines_.at(index); }
 
   /// A store URL; `rest` follows the servers: "/3", "?prefix=a:". The restart guard is off: the servers have
-  /// just started, and would have no vote for a while.
+  /// just started, and would have no vote for a while. A server counts as silent after 20 s, unless `rest`
+  /// names a node_timeout: a test that waits for the silence of a server names a short one.
   [[nodiscard]] std::string url(std::string_view rest = {}) const;
   /// The same with the guard that `rest` names, or the default one.
   [[nodiscard]] std::string guarded_url(std::string_view rest = {}) const;
