@@ -5,6 +5,7 @@
 #include "core/random_commands.hpp"
 #include "routines/server_comparison.hpp"
 #include "routines/tasks.hpp"
+#include "support/amount.hpp"
 
 namespace holdfast::test {
 
@@ -18,6 +19,7 @@ void answers_as_the_model() {
   static Caller real{server};
   static server_comparison comparison{real};
   static int sequences = 0;
+  if (sequences == amount(30, 100)) return;
   static const auto layout = number_in(real, "layout");  // and the tables are there
   RC_ASSERT(layout == 1);
   compare_replies(commands, comparison, ++sequences);

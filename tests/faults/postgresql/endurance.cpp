@@ -3,16 +3,15 @@
 #include <cstdio>
 
 #include "faults/postgresql/on_postgresql.hpp"
+#include "support/amount.hpp"
 
 namespace holdfast::faults {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool counts_memory = false;  // a sanitizer keeps what was freed
-constexpr int cycles = 100;
 #else
 constexpr bool counts_memory = true;
-constexpr int cycles = 600;  // each of them a process of the server's
 #endif
 
 struct both_sides {
@@ -46,7 +45,8 @@ class postgresql_endurance : public on_postgresql {
 };
 
 TEST_F(postgresql_endurance, hundreds_of_clients_leave_nothing_behind) {
-  ASSERT_EQ(other_.ask("clients " + server_.url() + " 100"), "cycled");
+  const int cycles = counts_memory ? test::amount(100, 600) : 100;  // each of them a process of the server's
+  ASSERT_EQ(other_.ask("clients " + server_.url() + ' ' + std::to_string(test::amount(30, 100))), "cycled");
   const auto before = look();
   ASSERT_EQ(other_.ask("clients " + server_.url() + ' ' + std::to_string(cycles), 150s), "cycled");
   const auto after = look();
@@ -77,7 +77,9 @@ TEST_F(postgresql_endurance, ten_thousand_turns_of_one_client_leave_nothing_behi
   };
   const auto before = memory();
   const auto rows = server_.number("SELECT count(*) FROM holdfast_locks");
-  ASSERT_EQ(other_.ask("cycle stock " + std::to_string(counts_memory ? 10'000 : 1'000), 150s), "cycled");
+  ASSERT_EQ(
+      other_.ask("cycle stock " + std::to_string(counts_memory ? test::amount(2'000, 10'000) : 1'000), 150s),
+      "cycled");
   EXPECT_EQ(session("count(*)"), 1);
   EXPECT_EQ(session("max(pid)"), backend);
   EXPECT_EQ(server_.number("SELECT count(*) FROM holdfast_locks"), rows);

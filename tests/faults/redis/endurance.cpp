@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "faults/faults.hpp"
+#include "support/amount.hpp"
 #include "support/redis_server.hpp"
 
 namespace holdfast::faults {
@@ -11,10 +12,8 @@ namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool counts_memory = false;  // a sanitizer keeps what was freed
-constexpr int cycles = 1'000;
 #else
 constexpr bool counts_memory = true;
-constexpr int cycles = 10'000;
 #endif
 
 struct both_sides {
@@ -51,7 +50,8 @@ class redis_endurance : public testing::Test {
 };
 
 TEST_F(redis_endurance, ten_thousand_clients_leave_nothing_behind) {
-  ASSERT_EQ(other_.ask("clients " + server_.url() + " 500"), "cycled");
+  const int cycles = counts_memory ? test::amount(600, 10'000) : 1'000;
+  ASSERT_EQ(other_.ask("clients " + server_.url() + ' ' + std::to_string(test::amount(200, 500))), "cycled");
   const auto before = look();
   const auto memory_before = server_.info("used_memory");
   ASSERT_EQ(other_.ask("clients " + server_.url() + ' ' + std::to_string(cycles), 150s), "cycled");

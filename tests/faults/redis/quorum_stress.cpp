@@ -1,6 +1,6 @@
 // Client processes contend for one name, while servers stand still, crash, and come back with nothing. The
 // witness is no lock: it loses counts when two are inside at once. HOLDFAST_TEST_QUORUM_FAULTS says how many
-// faults there are; an ordinary run has ten.
+// faults there are; a run of scripts/hunt has ten.
 
 #include <array>
 #include <atomic>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "faults/faults.hpp"
+#include "support/amount.hpp"
 #include "support/redis_quorum.hpp"
 #include "support/witness.hpp"
 
@@ -22,7 +23,6 @@ using test::redis_quorum;
 
 constexpr std::size_t processes = 4;
 constexpr auto guard = 6s;  // as long as a ttl
-constexpr int least_sections = 2000;
 constexpr int sections_at_once = 25;
 
 class redis_quorum_stress : public testing::Test {
@@ -90,7 +90,8 @@ class redis_quorum_stress : public testing::Test {
 
 TEST_F(redis_quorum_stress, of_servers_that_stop_and_forget_lets_no_two_in_and_none_starve) {
   const char* const named = std::getenv("HOLDFAST_TEST_QUORUM_FAULTS");
-  const int faults = named != nullptr ? std::atoi(named) : 10;
+  const int faults = named != nullptr ? std::atoi(named) : test::amount(3, 10);
+  const int least_sections = test::amount(300, 2000);
   std::vector<std::jthread> running;
   for (const auto& each : actors_) running.emplace_back([this, &each] { contend(*each); });
   while ((stops_ + crashes_ < faults || sections_ < least_sections) && !HasFailure()) interfere();

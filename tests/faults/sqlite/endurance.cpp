@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "faults/sqlite/on_a_file.hpp"
+#include "support/amount.hpp"
 
 namespace holdfast::faults {
 namespace {
@@ -61,7 +62,7 @@ TEST_F(endurance, ten_thousand_turns_leave_nothing_behind) {
   await([&] { return other->ask("inspect stock") == "holders 0 waiters 0"; }, "it is not released");
   const auto rows_before = rows();
   const auto size_before = std::filesystem::file_size(file_);
-  ASSERT_EQ(other->ask("cycle stock 10000", 150s), "cycled");
+  ASSERT_EQ(other->ask("cycle stock " + std::to_string(test::amount(2'000, 10'000)), 150s), "cycled");
   expect_no_growth(before, usage_of(*other));
   expect_rows(rows_before);
   EXPECT_LE(std::filesystem::file_size(file_), size_before + 65'536);
@@ -73,7 +74,7 @@ TEST_F(endurance, a_thousand_clients_leave_nothing_behind) {
   ASSERT_EQ(other.ask("clients " + url() + " 50"), "cycled");
   const auto before = usage_of(other);
   const auto rows_before = rows();
-  ASSERT_EQ(other.ask("clients " + url() + " 1000", 150s), "cycled");
+  ASSERT_EQ(other.ask("clients " + url() + ' ' + std::to_string(test::amount(200, 1'000)), 150s), "cycled");
   expect_no_growth(before, usage_of(other));
   expect_rows(rows_before);
 }
@@ -84,7 +85,8 @@ TEST_F(endurance, a_thousand_waits_that_end_in_vain_leave_nothing_behind) {
   const auto other = start();
   ASSERT_EQ(other->ask("cycle stock 50 within=1"), "cycled");
   const auto before = usage_of(*other);
-  ASSERT_EQ(other->ask("cycle stock 1000 within=1", 150s), "cycled");
+  ASSERT_EQ(other->ask("cycle stock " + std::to_string(test::amount(200, 1'000)) + " within=1", 150s),
+            "cycled");
   expect_no_growth(before, usage_of(*other));
   EXPECT_EQ(other->ask("close"), "closed");  // withdrawals are under way until then
   EXPECT_TRUE(locks.inspect("stock")->waiters.empty());

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "faults/sqlite/on_a_file.hpp"
+#include "support/amount.hpp"
 #include "support/witness.hpp"
 
 namespace holdfast::faults {
@@ -110,7 +111,7 @@ TEST_F(processes, killed_at_any_moment_stop_nobody_else) {
   for (int each = 0; each < 4; ++each) clients.push_back(work());
 
   std::mt19937 random{42};
-  constexpr int kills = 30;
+  const int kills = test::amount(4, 30);
   const auto advances = [&](std::int64_t by) {
     const auto wanted = witness.count() + by;
     return comes_true([&] { return witness.count() >= wanted; });
