@@ -21,7 +21,7 @@ class postgresql_upgrades : public on_postgresql {
   [[nodiscard]] static failing try_to_lock(const std::string& url) {
     return failure_of([&] {
       client locks{url};
-      mutex{locks, "other", hasty()}.lock();
+      mutex{locks, "other", patient()}.lock();
     });
   }
   /// As it was before routines had a revision, as far as that matters here.

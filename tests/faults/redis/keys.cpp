@@ -17,7 +17,7 @@ class redis_keys : public testing::Test {
   std::string dump(const std::string& key) { return server_.ask({"DUMP", key}); }
 
   test::redis_server server_;
-  client locks_{server_.url(), client_options{}.locks(hasty())};
+  client locks_{server_.url(), client_options{}.locks(patient())};
   shared_mutex lock_{locks_, "stock"};
 };
 

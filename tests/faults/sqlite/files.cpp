@@ -42,7 +42,7 @@ TEST_F(files, of_no_database_are_left_alone) {
   for (char& byte : garbage) byte = static_cast<char>(random());
   for (const std::string& bytes : {garbage, std::string{"#!/bin/sh\necho hello\n"}}) {
     write_bytes(file_, bytes);
-    const auto failed = failure_of([&] { open(hasty()); });
+    const auto failed = failure_of([&] { open(patient()); });
     EXPECT_TRUE(failed.code == errc::foreign_store || failed.code == errc::corrupt_store) << failed.text;
     EXPECT_THAT(failed.text, testing::HasSubstr(file_));
     expect_untouched(bytes);
@@ -60,7 +60,7 @@ TEST_F(files, of_another_program_are_left_alone) {
     std::filesystem::remove(file_);
     other_connection{file_}.run(schema);
     const auto bytes = bytes_of(file_);
-    const auto failed = failure_of([&] { open(hasty()); });
+    const auto failed = failure_of([&] { open(patient()); });
     EXPECT_EQ(failed.code, errc::foreign_store) << schema << ": " << failed.text;
     EXPECT_THAT(failed.text, testing::HasSubstr(file_));
     expect_untouched(bytes);
@@ -73,7 +73,7 @@ TEST_F(files, that_are_cut_off_are_reported) {
   for (const std::size_t length : {whole.size() / 2, std::size_t{5000}, std::size_t{600}}) {
     write_bytes(file_, whole.substr(0, length));
     const auto failed = failure_of([&] {
-      client locks = open(hasty());
+      client locks = open(patient());
       for (int each = 0; each < 200; ++each) {
         static_cast<void>(mutex(locks, "name/" + std::to_string(each)).try_acquire());
       }
@@ -96,7 +96,7 @@ TEST_F(files, with_any_page_damaged_are_reported_where_it_matters) {
       damaged[i] = static_cast<char>(random());
     write_bytes(file_, damaged);
     const auto failed = failure_of([&] {
-      client locks = open(hasty());
+      client locks = open(patient());
       static_cast<void>(locks.list(true));
       static_cast<void>(mutex(locks, "name/7").try_acquire());
     });
@@ -108,7 +108,7 @@ TEST_F(files, with_any_page_damaged_are_reported_where_it_matters) {
 }
 
 TEST_F(files, that_are_deleted_under_a_holder_end_its_lease) {
-  client locks = open(hasty().ttl(600ms));
+  client locks = open(patient().ttl(600ms));
   auto held = mutex{locks, "stock"}.acquire();
   std::promise<std::error_code> loss;
   held.on_lost([&](std::error_code reason) { loss.set_value(reason); });
@@ -122,7 +122,7 @@ TEST_F(files, that_are_deleted_under_a_holder_end_its_lease) {
 }
 
 TEST_F(files, that_are_replaced_under_a_holder_end_its_lease) {
-  client locks = open(hasty().ttl(600ms));
+  client locks = open(patient().ttl(600ms));
   auto held = mutex{locks, "stock"}.acquire();
   std::promise<std::error_code> loss;
   held.on_lost([&](std::error_code reason) { loss.set_value(reason); });
@@ -141,12 +141,12 @@ TEST_F(files, that_are_replaced_under_a_holder_end_its_lease) {
 
 // Whoever comes after a deletion meets whoever else comes after it: never two stores at one place for long.
 TEST_F(files, that_are_deleted_part_no_two_clients_who_ask_afterwards) {
-  client before = open(hasty());
+  client before = open(patient());
   {
     const auto used = mutex{before, "stock"}.acquire();
   }
   for (const auto* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(file_ + suffix);
-  client after = open(hasty());
+  client after = open(patient());
   const auto held = mutex{after, "stock"}.acquire();
   std::optional<lease> second;
   const auto failed = failure_of([&] { second = mutex{before, "stock"}.try_acquire(); });
@@ -189,7 +189,7 @@ TEST_F(files, with_a_view_in_place_of_a_table_are_reported) {
       "UNION ALL SELECT name, token + 1, owner, client, weight, ttl, expires, since, metadata FROM endless) "
       "SELECT * FROM endless");
   const auto failed = failure_of([&] {
-    client locks = open(hasty());
+    client locks = open(patient());
     mutex{locks, "stock"}.lock();
   });
   EXPECT_TRUE(failed.code) << "an endless view";
@@ -202,7 +202,7 @@ TEST_F(files, that_leave_out_a_row_are_reported) {
       "DROP TABLE holdfast_locks; CREATE TABLE holdfast_locks (name TEXT NOT NULL PRIMARY KEY, token BIGINT, "
       "granted "
       "BIGINT, capacity BIGINT, trap TEXT NOT NULL ON CONFLICT IGNORE) WITHOUT ROWID");
-  client locks = open(hasty());
+  client locks = open(patient());
   const auto failed = failure_of([&] { mutex{locks, "stock"}.lock(); });
   EXPECT_EQ(failed.code, errc::corrupt_store) << failed.text;
   EXPECT_THAT(failed.text, testing::HasSubstr(file_));
@@ -248,7 +248,7 @@ TEST_F(files, whose_folder_is_gone_fail_and_do_not_hang) {
   const auto inner = folder_.file("inner");
   std::filesystem::create_directory(inner);
   file_ = inner + "/locks.db";
-  client locks = open(hasty());
+  client locks = open(patient());
   {
     const auto used = mutex{locks, "stock"}.acquire();
   }
@@ -258,7 +258,7 @@ TEST_F(files, whose_folder_is_gone_fail_and_do_not_hang) {
     std::filesystem::remove_all(inner, raced);
     return !raced;
   }));
-  const auto failed = failure_of([&] { static_cast<void>(mutex(locks, "stock").acquire()); });
+  const auto failed = failure_of([&] { static_cast<void>(mutex(locks, "stock", hasty()).acquire()); });
   EXPECT_TRUE(failed.code) << "it holds in a file that nobody else can find";
 }
 

@@ -182,7 +182,7 @@ TEST_F(shared_files, keep_their_owners_when_a_link_takes_the_place_of_the_folder
 }
 
 TEST_F(shared_files, wake_their_clients_through_fifos_that_other_users_cannot_remove) {
-  client locks = open(hasty());
+  client locks = open(patient());
   const auto held = mutex{locks, "first"}.acquire();
   const auto other = start_as(user, members);
   ASSERT_EQ(other->ask("open " + url()), "open");
@@ -214,7 +214,7 @@ TEST_F(shared_files, have_the_folder_of_an_older_version_mended_by_its_owner) {
 }
 
 TEST_F(shared_files, write_letters_into_nothing_but_fifos) {
-  client locks = open(hasty());
+  client locks = open(patient());
   auto held = mutex{locks, "stock"}.acquire();
   const auto waiter = start_as(user, members);
   ASSERT_EQ(waiter->ask("open " + url()), "open");
@@ -246,7 +246,7 @@ TEST_F(shared_files, have_nothing_removed_behind_a_link_in_place_of_the_folder) 
   const int bound = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   ASSERT_EQ(::bind(bound, reinterpret_cast<::sockaddr*>(&address), sizeof address), 0);
   ASSERT_EQ(as_user(attacker, members, [&] { return ::symlink(sockets.c_str(), wake_.c_str()); }), 0);
-  client locks = open(hasty());
+  client locks = open(patient());
   EXPECT_TRUE(mutex(locks, "stock").acquire().held()) << "without a FIFO it finds its turns by looking";
   EXPECT_TRUE(std::filesystem::exists(path));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator{sockets}, {}), 1);
@@ -291,7 +291,7 @@ TEST_F(shared_files, are_not_reached_through_links_of_other_users) {
 }
 
 TEST_F(shared_files, are_not_found_behind_a_link_that_took_their_place) {
-  client locks = open(hasty());
+  client locks = open(patient());
   {
     const auto used = mutex{locks, "stock"}.acquire();
   }
