@@ -1,21 +1,18 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
-#include <condition_variable>
 #include <filesystem>
 #include <fstream>
 #include <future>
 #include <gmock/gmock.h>
 #include <iterator>
 #include <memory>
-#include <mutex>
-#include <stop_token>
 #include <string>
 #include <thread>
 
 #include "support/actor.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/stall_meter.hpp"
 #include <holdfast/holdfast.hpp>
 
 namespace holdfast::faults {
@@ -23,6 +20,7 @@ namespace holdfast::faults {
 using namespace std::chrono_literals;
 using test::actor;
 using test::code_in;
+using test::despite_stalls;
 using test::token_in;
 
 inline std::string bytes_of(const std::string& file) {
@@ -63,8 +61,9 @@ inline lock_options hasty() { return lock_options{}.retry(retry_policy{}.limit(3
 
 /// Patience of somebody who waits for a server to come back.
 inline lock_options patient() { return lock_options{}.retry(retry_policy{}.limit(60s)); }
-/// Far sooner than that one's end.
-constexpr auto before_patience_ends = 50s;
+/// Patience that outlives any test. A call that fails at all with it has not been tried until its end: it was
+/// refused for good. One that waits for something else never comes back, and the limit of the test ends it.
+inline lock_options endless() { return lock_options{}.retry(retry_policy{}.limit(24h)); }
 
 /// Whether it is so in time. A poll, and one that leaves others the cores: what is waited for here is known
 /// to servers and other processes, which tell nobody.
@@ -133,32 +132,20 @@ class loss {
     ADD_FAILURE() << "nobody says that the lease is lost";
     return {};
   }
-  /// Waits, and expects that it is notified by then, or soon after where threads have to wait for a core.
-  void expect_by(boot_clock::time_point due) {
+  /// Waits, and expects to be told that it is lost. That this is by its deadline is shown where time is
+  /// virtual: by core's `keeper.*` and `lease_events.*`, and by the simulator's witness.
+  void expect_told() { EXPECT_EQ(wait().reason, errc::lost); }
+  /// The same by then, or as late as this machine wakes its threads. `meter` has run since before.
+  void expect_by(boot_clock::time_point due, const test::stall_meter& meter) {
     const notification received = wait();
     EXPECT_EQ(received.reason, errc::lost);
-    std::this_thread::sleep_for(50ms);  // what held up the notification may still hold up the probe
-    // Four times: a notification goes through several threads.
-    EXPECT_LE(received.when, due + 250ms + 4 * latest_.load());
+    EXPECT_LE(received.when, due + meter.stretched(250ms, begin_));
   }
 
  private:
-  /// How late this machine wakes a thread that has asked for it.
-  void measure(const std::stop_token& end) {
-    std::mutex own;
-    std::condition_variable_any never;
-    std::unique_lock held{own};
-    while (!end.stop_requested()) {
-      const auto due = boot_clock::now() + 20ms;
-      never.wait_for(held, end, 20ms, [] { return false; });
-      latest_ = std::max(latest_.load(), boot_clock::now() - due);
-    }
-  }
-
+  boot_clock::time_point begin_ = boot_clock::now();
   std::shared_ptr<std::promise<notification>> promise_ = std::make_shared<std::promise<notification>>();
   std::future<notification> notification_ = promise_->get_future();
-  std::atomic<boot_clock::duration> latest_{boot_clock::duration::zero()};
-  std::jthread probe_{[this](const std::stop_token& end) { measure(end); }};
 };
 
 }  // namespace holdfast::faults

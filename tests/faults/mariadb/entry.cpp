@@ -249,8 +249,7 @@ TEST(mariadb_entry, rights_taken_from_a_holder_cost_the_lease_at_its_deadline) {
   auto held = mutex{locks, "goods", lock_options{}.ttl(1s)}.acquire();
   loss loss_signal{held};
   change_rights("REVOKE", "FROM");
-  const auto deadline = held.deadline();
-  loss_signal.expect_by(deadline + 1s);  // it may have been renewed in between
+  loss_signal.expect_told();
   EXPECT_FALSE(held.held());
   EXPECT_EQ(failure_of([&] { mutex{locks, "goods"}.lock(); }).code, errc::permission_denied);
   change_rights("GRANT", "TO");

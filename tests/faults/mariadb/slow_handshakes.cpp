@@ -29,15 +29,15 @@ class mariadb_slow_handshakes : public testing::Test {
 };
 
 TEST_F(mariadb_slow_handshakes, end_at_the_limit) {
-  line_.interfere(direction::to_client, {.bytes_per_second = 40});
-  client locks{url("15s")};
+  line_.interfere(direction::to_client, {.bytes_per_second = 100});
+  client locks{url("5s")};
   auto failed = std::async(std::launch::async, [&] {
-    return failure_of([&] { mutex{locks, "stock", lock_options{}.retry(retry_policy{}.limit(30s))}.lock(); });
+    return failure_of([&] { mutex{locks, "stock", lock_options{}.retry(retry_policy{}.limit(8s))}.lock(); });
   });
   await_handshake();
   const auto reason = failed.get();
   EXPECT_EQ(reason.code, errc::unavailable) << reason.text;
-  EXPECT_THAT(reason.text, testing::HasSubstr("no connection within 15000 ms"));
+  EXPECT_THAT(reason.text, testing::HasSubstr("no connection within 5000 ms"));
   line_.heal();
   EXPECT_TRUE(mutex(locks, "stock").try_acquire_for(60s));
 }
@@ -48,9 +48,7 @@ TEST_F(mariadb_slow_handshakes, do_not_hold_up_the_end_of_a_client) {
   auto failed =
       std::async(std::launch::async, [&] { return failure_of([&] { mutex{locks, "stock"}.lock(); }); });
   await_handshake();
-  const auto began = boot_clock::now();
-  locks.close();
-  EXPECT_LT(boot_clock::now() - began, 60s);
+  locks.close();  // or it takes ten minutes, and the limit of the test ends it
   EXPECT_TRUE(failed.get().code);
 }
 

@@ -44,20 +44,18 @@ TEST_F(postgresql_sessions, ended_by_an_operator_leave_waiters_their_places_and_
   client locks{server_.url()};
   auto held = mutex{locks, "stock"}.acquire();
   const auto waiter = start(server_.url());
-  waiter->tell("hold stock ttl=60000");  // a look of its own would come after 20 s
+  waiter->tell("hold stock ttl=3600000");  // a look of its own would come after 20 minutes
   expect_waiter(locks);
   const auto place = server_.ask("SELECT max(token) FROM holdfast_locks_claims");
   // The hand-over and the end of the session in one step: the notification has nobody to go to.
   const auto owner =
       server_.ask("SELECT encode(owner, 'hex') FROM holdfast_locks_claims ORDER BY token LIMIT 1");
-  const auto before = boot_clock::now();
   EXPECT_EQ(server_.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE "
                         "'holdfast %';"
                         "SELECT done FROM holdfast_locks_release('stock', decode('" +
                         owner + "', 'hex'), " + std::to_string(held.token().value()) + ")"),
             "1");
   EXPECT_EQ(std::to_string(hear_token(*waiter).value()), place);
-  EXPECT_LT(boot_clock::now() - before, 15s) << "it was found by chance";
 }
 
 TEST_F(postgresql_sessions, ended_again_and_again_under_contention_let_no_two_in) {

@@ -53,8 +53,8 @@ TEST_F(postgresql_full, while_a_holder_is_cut_off_costs_it_the_lease_at_its_dead
   loss loss_signal{held};
   ASSERT_EQ(server_.ask("ALTER ROLE holdfast CONNECTION LIMIT 0"), "");
   terminate_all();
-  const auto deadline = held.deadline();
-  loss_signal.expect_by(deadline + 1s);  // it may have been renewed in between
+  loss_signal.expect_told();
+  EXPECT_FALSE(held.held());
   ASSERT_EQ(server_.ask("ALTER ROLE holdfast CONNECTION LIMIT -1"), "");
   EXPECT_EQ(held.release(), errc::lost);
   EXPECT_TRUE(mutex(first, "stock").try_lock_for(60s));

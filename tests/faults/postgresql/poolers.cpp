@@ -63,16 +63,14 @@ class postgresql_poolers : public on_postgresql {
 TEST_F(postgresql_poolers, of_transactions_or_statements_are_refused_at_once) {
   for (const std::string mode : {"transaction", "statement"}) {
     const pgbouncer pooler{server_, mode};
-    const auto before = boot_clock::now();
     const auto refused = failure_of([&] {
       client locks{server_.url_through(pooler.port())};
-      mutex{locks, "stock", patient()}.lock();
+      mutex{locks, "stock", endless()}.lock();
     });
     EXPECT_EQ(refused.code, errc::unavailable) << refused.text;
     EXPECT_THAT(refused.text, HasSubstr("connection pooler"));
     EXPECT_THAT(refused.text, HasSubstr("connect directly"));
     EXPECT_THAT(refused.text, HasSubstr("pooler=session"));
-    EXPECT_LT(boot_clock::now() - before, before_patience_ends) << "waiting makes it no other";
   }
   EXPECT_EQ(server_.number("SELECT count(*) FROM pg_class WHERE relname LIKE 'holdfast%'"), 0);
 }
@@ -104,15 +102,13 @@ TEST_F(postgresql_poolers, of_sessions_serve_those_who_say_so) {
   client locks{url};
   auto held = mutex{locks, "stock"}.acquire();
   const auto waiter = start(url);
-  waiter->tell("hold stock ttl=60000");  // a look of its own would come after 20 s
+  waiter->tell("hold stock ttl=3600000");  // a look of its own would come after 20 minutes
   expect_waiter(locks);
   client direct{server_.url()};
   EXPECT_FALSE(mutex(direct, "stock").try_lock());
-  const auto before = boot_clock::now();
   const auto held_token = held.token();
   EXPECT_FALSE(held.release());
   EXPECT_GT(hear_token(*waiter), held_token);
-  EXPECT_LT(boot_clock::now() - before, 15s) << "no notification has come";
   EXPECT_EQ(waiter->ask("release"), "released");
 
   auto again = mutex{locks, "stock"}.acquire();

@@ -63,12 +63,10 @@ std::unique_ptr<redis_server> start_node() {
 
 TEST(redis_answers, cluster_mode_is_refused_at_once) {
   const auto node = start_node();
-  const auto before = boot_clock::now();
   const auto refused = failure_of([&] {
     client locks{node->url()};
-    mutex{locks, "stock", patient()}.lock();
+    mutex{locks, "stock", endless()}.lock();
   });
-  EXPECT_LT(boot_clock::now() - before, before_patience_ends) << "waiting changes no mode";
   EXPECT_EQ(refused.code, errc::foreign_store) << refused.text;
   EXPECT_THAT(refused.text, HasSubstr("a node of a cluster"));
   EXPECT_THAT(refused.text, HasSubstr("redis+cluster://")) << "what to do";
@@ -94,14 +92,12 @@ TEST(redis_answers, noperm_of_a_user_without_scripts_or_without_keys) {
     std::istringstream each{rights};
     for (std::string rule; each >> rule;) arguments.push_back(rule);
     ASSERT_EQ(server.ask(arguments), "OK");
-    const auto before = boot_clock::now();
     const auto refused = failure_of([&] {
       client locks{"redis://clerk:hunter2" + place};
-      mutex{locks, "stock", patient()}.lock();
+      mutex{locks, "stock", endless()}.lock();
     });
     EXPECT_EQ(refused.code, errc::permission_denied) << refused.text;
     EXPECT_THAT(refused.text, Not(HasSubstr("hunter2")));
-    EXPECT_LT(boot_clock::now() - before, before_patience_ends) << "waiting gives no rights";
   }
 }
 

@@ -20,8 +20,8 @@ class on_cluster : public testing::Test {
   static cluster::settings primaries() { return {.replicas = 0, .node_timeout = std::chrono::minutes{10}}; }
   /// Long enough for any failover, and for many moves.
   static lock_options lasting() { return lock_options{}.ttl(120s).retry(retry_policy{}.limit(120s)); }
-  /// Far sooner than a ttl of those, or a third of it.
-  static constexpr auto soon = 30s;
+  /// Who waits like this looks after 20 minutes. What serves it is a notification.
+  static lock_options notified() { return lasting().ttl(1h); }
   /// Leases end while something lasts for long, unless they are renewed.
   static constexpr auto ttl = 6s;
   static lock_options renewed() { return lock_options{}.ttl(ttl).retry(retry_policy{}.limit(120s)); }
@@ -58,7 +58,15 @@ class on_cluster : public testing::Test {
     EXPECT_EQ(found, tokens) << name;
   }
   static void expect_released(lease& held) { EXPECT_FALSE(held.release()) << held.name(); }
-  /// Returns when this much time has passed, in which the lease needs renewals.
+  /// Returns when it has been renewed so often from now on. The first renewal may be under way already.
+  static void await_renewals(const lease& held, int count = 2) {
+    for (int each = 0; each < count && held.held(); ++each) {
+      const auto before = held.deadline();
+      await([&] { return held.deadline() > before || !held.held(); }, "it is not renewed");
+    }
+    EXPECT_TRUE(held.held()) << held.name();
+  }
+  /// Returns when this much time has passed.
   static void outlast(duration time) {
     const auto end = boot_clock::now() + time;
     await([&] { return boot_clock::now() > end; }, "time stands still");

@@ -3,8 +3,11 @@
 
 #include <array>
 #include <future>
+#include <string>
+#include <vector>
 
 #include "faults/redis/cluster.hpp"
+#include "support/amount.hpp"
 
 namespace holdfast::faults {
 namespace {
@@ -18,13 +21,14 @@ class redis_cluster_half_moves : public on_cluster {
     to_ = (nodes_.owner_of(slot_) + 1) % 3;
     nodes_.begin_move(slot_, to_);
   }
-  /// For several ttls with so many keys at the other server, one more each time, and at last all of them.
-  template <class Check>
-  void last(Check expect_held) {
+  /// For several renewals with so many keys at the other server, one more each time, and at last all of them.
+  void expect_renewals_of(const std::vector<const lease*>& all) {
     std::size_t moved = 1;
     for (int step = 0; moved != 0; ++step) {
-      outlast(3 * ttl);
-      expect_held("step " + std::to_string(step));
+      SCOPED_TRACE("step " + std::to_string(step));
+      await_renewals(*all.front(), test::amount(2, 9));
+      // Meanwhile the others are renewed as well.
+      for (std::size_t each = 1; each < all.size(); ++each) await_renewals(*all[each], 1);
       moved = nodes_.move_keys(slot_, to_, 1);
     }
   }
@@ -44,7 +48,7 @@ TEST_F(redis_cluster_half_moves, end_no_exclusive_hold) {
   auto waiter = std::async(std::launch::async, [&] { return mutex{others, "stock", renewed()}.acquire(); });
   expect_waiter(locks);
   begin();
-  last([&](const std::string& when) { EXPECT_TRUE(held.held()) << when; });
+  expect_renewals_of({&held});
   end();
   expect_known(held);
   const auto token = held.token();
@@ -59,7 +63,7 @@ TEST_F(redis_cluster_half_moves, end_no_shared_holds) {
   auto one = shared_mutex{locks[0], "stock", renewed()}.acquire_shared();
   auto other = shared_mutex{locks[1], "stock", renewed()}.acquire_shared();
   begin();
-  last([&](const std::string& when) { EXPECT_TRUE(one.held() && other.held()) << when; });
+  expect_renewals_of({&one, &other});
   end();
   EXPECT_EQ(renew(one), renewal::renewed);
   EXPECT_EQ(renew(other), renewal::renewed);
@@ -75,7 +79,7 @@ TEST_F(redis_cluster_half_moves, end_no_permits) {
   auto one = counting_semaphore{locks[0], "stock", 4, renewed()}.acquire_permits(2);
   auto other = counting_semaphore{locks[1], "stock", 4, renewed()}.acquire_permits(1);
   begin();
-  last([&](const std::string& when) { EXPECT_TRUE(one.held() && other.held()) << when; });
+  expect_renewals_of({&one, &other});
   end();
   EXPECT_EQ(renew(one), renewal::renewed);
   EXPECT_EQ(renew(other), renewal::renewed);

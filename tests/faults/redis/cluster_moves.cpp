@@ -28,8 +28,7 @@ TEST_F(redis_cluster_moves, end_no_exclusive_hold) {
   const auto token = held.token();
   for (int i = 0; i < 3; ++i) {
     move("stock", (owner_of("stock") + 1) % 3);
-    outlast(ttl);
-    EXPECT_TRUE(held.held());
+    await_renewals(held);
     EXPECT_EQ(renew(held), renewal::renewed);
   }
   EXPECT_EQ(held.token(), token);
@@ -47,9 +46,8 @@ TEST_F(redis_cluster_moves, end_no_shared_holds) {
   auto other = shared_mutex{locks[1], "stock", renewed()}.acquire_shared();
   move_around("stock");
   move("stock", (owner_of("stock") + 1) % 3);
-  outlast(2 * ttl);
   for (lease* each : {&one, &other}) {
-    EXPECT_TRUE(each->held());
+    await_renewals(*each);
     EXPECT_EQ(renew(*each), renewal::renewed);
   }
   expect_holders("stock", {one.token(), other.token()});
@@ -65,9 +63,8 @@ TEST_F(redis_cluster_moves, end_no_permits) {
   auto other = counting_semaphore{locks[1], "stock", 4, renewed()}.acquire_permits(1);
   move_around("stock");
   move("stock", (owner_of("stock") + 1) % 3);
-  outlast(2 * ttl);
   for (lease* each : {&one, &other}) {
-    EXPECT_TRUE(each->held());
+    await_renewals(*each);
     EXPECT_EQ(renew(*each), renewal::renewed);
   }
   expect_holders("stock", {one.token(), other.token()});
@@ -82,18 +79,13 @@ TEST_F(redis_cluster_moves, end_no_permits) {
 class redis_cluster_waiters : public redis_cluster_moves {
  protected:
   static constexpr std::size_t count = 4;
-  struct grant {
-    boot_clock::time_point when;
-    fencing_token token;
-  };
-
   void begin_to_wait() {
     for (std::size_t i = 0; i < count; ++i) {
       waiting_.push_back(std::async(std::launch::async, [this, i] {
-        auto held = mutex{clients_.at(i), "stock", lasting()}.acquire();
-        const grant mine{boot_clock::now(), held.token()};
+        auto held = mutex{clients_.at(i), "stock", notified()}.acquire();
+        const auto token = held.token();
         expect_released(held);
-        return mine;
+        return token;
       }));
       await([&] { return waiters() == i + 1; }, "nobody waits");
     }
@@ -101,19 +93,18 @@ class redis_cluster_waiters : public redis_cluster_moves {
   [[nodiscard]] std::size_t waiters() const {
     return clients_.back().inspect("stock").value_or(lock_state{}).waiters.size();
   }
-  void expect_grants_in_order(boot_clock::time_point since, fencing_token last) {
+  void expect_grants_in_order(fencing_token last) {
     for (auto& each : waiting_) {
-      const grant next = each.get();
-      EXPECT_LT(next.when, since + soon) << "nothing but the end of a ttl has woken it";
-      EXPECT_GT(next.token, last);
-      last = next.token;
+      const fencing_token next = each.get();
+      EXPECT_GT(next, last);
+      last = next;
     }
     expect_holders("stock", {});
   }
 
   std::array<client, count + 1> clients_{client{nodes_.url()}, client{nodes_.url()}, client{nodes_.url()},
                                          client{nodes_.url()}, client{nodes_.url()}};
-  std::vector<std::future<grant>> waiting_;
+  std::vector<std::future<fencing_token>> waiting_;
 };
 
 TEST_F(redis_cluster_waiters, are_granted_in_order_after_a_move) {
@@ -121,9 +112,8 @@ TEST_F(redis_cluster_waiters, are_granted_in_order_after_a_move) {
   begin_to_wait();
   move("stock", (owner_of("stock") + 1) % 3);
   EXPECT_EQ(waiters(), count);
-  const auto released = boot_clock::now();
   expect_released(held);
-  expect_grants_in_order(released, held.token());
+  expect_grants_in_order(held.token());
 }
 
 TEST_F(redis_cluster_waiters, are_granted_in_order_after_moves_there_and_back) {
@@ -132,9 +122,8 @@ TEST_F(redis_cluster_waiters, are_granted_in_order_after_moves_there_and_back) {
   const std::size_t home = owner_of("stock");
   for (const std::size_t to : {(home + 1) % 3, home, (home + 2) % 3, home}) move("stock", to);
   EXPECT_EQ(waiters(), count);
-  const auto released = boot_clock::now();
   expect_released(held);
-  expect_grants_in_order(released, held.token());
+  expect_grants_in_order(held.token());
 }
 
 // The slot is on its way when the name becomes free. Who waits has not looked yet where it is.
@@ -148,9 +137,8 @@ TEST_F(redis_cluster_waiters, are_granted_when_the_hold_ends_during_the_move) {
   auto released = std::async(std::launch::async, [&] { return held.release(); });
   while (nodes_.move_keys(slot, to, 100) > 0) continue;
   nodes_.end_move(slot, to);
-  const auto moved = boot_clock::now();
   EXPECT_FALSE(released.get());
-  expect_grants_in_order(moved, held.token());
+  expect_grants_in_order(held.token());
 }
 
 class redis_cluster_storm : public redis_cluster_moves {

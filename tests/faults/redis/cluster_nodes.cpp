@@ -57,13 +57,13 @@ TEST_F(redis_cluster_nodes, that_come_and_go_under_load_end_no_lease) {
   const std::size_t added = nodes_.add_node();
   move("stock", added);
   await_grant();
-  outlast(2 * ttl);
+  await_renewals(held);
   expect_known(held);
   EXPECT_NE(nodes_.node(added).ask({"DBSIZE"}), "0");
   move("stock", home);
   nodes_.remove_node(added);
   await_grant();
-  outlast(2 * ttl);
+  await_renewals(held);
   load.request_stop();
   load.join();
   EXPECT_EQ(held.token(), token);
@@ -89,9 +89,7 @@ TEST_F(redis_cluster_nodes, are_found_where_the_others_of_the_url_stand_still) {
   test::redis_server still[2];
   for (auto& each : still) each.stop();
   client locks{nodes_.url_at({still[0].port(), still[1].port(), nodes_.port(1)})};
-  const auto begin = boot_clock::now();
   EXPECT_TRUE(mutex(locks, "stock", lasting()).try_lock());
-  EXPECT_LT(boot_clock::now(), begin + 20s);
   for (auto& each : still) each.go_on();
 }
 

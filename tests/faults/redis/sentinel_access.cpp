@@ -17,7 +17,7 @@ using testing::Not;
 
 failing try_to_lock(const std::string& url, const client_options& options = {}) {
   return known_failure_of([&] {
-    client locks{url, client_options{options}.flush_limit(0ms).locks(hasty())};
+    client locks{url, client_options{options}.flush_limit(0ms).locks(patient())};
     mutex{locks, "stock"}.lock();
   });
 }
@@ -59,7 +59,6 @@ TEST_F(redis_sentinel_access, takes_a_password_for_the_servers_and_one_for_the_s
 }
 
 TEST_F(redis_sentinel_access, is_refused_at_once_and_tells_no_password) {
-  const auto begin = boot_clock::now();
   for (const std::string& wrong :
        {url(":hunter2-server@", ""), url(":hunter2-server@", "&sentinel_password=hunter2-server"),
         url(":hunter2-server@", "&sentinel_user=nobody&sentinel_password=hunter2-sentinel"),
@@ -67,13 +66,12 @@ TEST_F(redis_sentinel_access, is_refused_at_once_and_tells_no_password) {
         url(":hunter2-sentinel@", "&sentinel_password=hunter2-sentinel")}) {
     const auto refused = failure_of([&] {
       client locks{wrong};
-      mutex{locks, "stock", patient()}.lock();
+      mutex{locks, "stock", endless()}.lock();
     });
     EXPECT_EQ(refused.code, errc::permission_denied) << refused.text;
     EXPECT_THAT(refused.text, Not(HasSubstr("hunter2")));
     EXPECT_THAT(refused.text, HasSubstr("127.0.0.1:" + std::to_string(group_.sentinel_ports()[0])));
   }
-  EXPECT_LT(boot_clock::now() - begin, before_patience_ends) << "waiting makes no password right";
 }
 
 TEST_F(redis_sentinel_access, needs_no_more_rights_at_a_sentinel_than_the_documents_list) {
@@ -134,12 +132,10 @@ class redis_sentinel_urls : public on_sentinels {};
 TEST_F(redis_sentinel_urls, that_name_an_unknown_primary_are_refused_at_once_with_the_known_names) {
   std::string url = group_.url();
   url.replace(url.find("mymaster"), 8, "nobody");
-  const auto begin = boot_clock::now();
   const auto refused = failure_of([&] {
     client locks{url};
-    mutex{locks, "stock", patient()}.lock();
+    mutex{locks, "stock", endless()}.lock();
   });
-  EXPECT_LT(boot_clock::now() - begin, before_patience_ends);
   EXPECT_EQ(refused.code, errc::invalid_url) << refused.text;
   EXPECT_THAT(refused.text, AllOf(HasSubstr("the primary 'nobody'"), HasSubstr("but knows mymaster")));
 }

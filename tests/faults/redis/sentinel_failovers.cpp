@@ -103,13 +103,14 @@ TEST_F(redis_sentinel_failovers, are_noticed_by_clients_that_send_nothing) {
 }
 
 TEST_F(redis_sentinel_failovers, lose_leases_that_were_not_replicated_by_their_deadline) {
+  const test::stall_meter meter;
   client locks{group_.url()};
   client others{group_.url()};
   EXPECT_TRUE(locks.list().empty() && others.list().empty()) << "and they are connected";
   auto held = acquire_and_crash(locks, lasting().ttl(20s));
   loss end{held};
   group_.await_failover_from(crashed_);
-  end.expect_by(held.deadline());
+  end.expect_by(held.deadline(), meter);
   EXPECT_FALSE(held.held());
   auto next = mutex{others, "stock", lasting()}.acquire();
   EXPECT_GT(next.token(), held.token());

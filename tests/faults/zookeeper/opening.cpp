@@ -21,11 +21,12 @@ constexpr auto soon = 20s;
 
 /// How it fails, and that it does so soon.
 failing fail_soon(const std::string& url, const retry_policy& retry = hasty().retry()) {
+  const test::stall_meter meter;
   const auto began = boot_clock::now();
   client locks{url};
   auto failed = failure_of([&] { mutex{locks, "stock", lock_options{}.retry(retry)}.lock(); });
   locks.close();
-  EXPECT_LT(boot_clock::now() - began, soon);
+  EXPECT_LT(boot_clock::now() - began, meter.stretched(soon, began));
   return failed;
 }
 
@@ -95,16 +96,14 @@ class zookeeper_silence : public testing::TestWithParam<int> {
     for (int each = 0; each < clients; ++each) {
       clients_.push_back(std::async(std::launch::async, [url = url(), each] {
         client locks{url};
-        const auto patient = lock_options{}.retry(retry_policy{}.limit(100s));
-        return mutex{locks, "stock " + std::to_string(each), patient}.acquire().held();
+        return mutex{locks, "stock " + std::to_string(each), endless()}.acquire().held();
       }));
     }
   }
-  /// Earlier than after two thirds of a session, for which Apache's client waits: 80 s.
+  /// Earlier than after two thirds of a session, for which Apache's client waits. Those are longer than the
+  /// limit of the test. It also pauses for a sixtieth of a session when it has been refused by all servers.
   void expect_that_they_are_served() {
-    const auto began = boot_clock::now();
     for (auto& each : clients_) EXPECT_TRUE(each.get());
-    EXPECT_LT(boot_clock::now() - began, 50s);
   }
 
   static constexpr int clients = 8;
@@ -116,7 +115,7 @@ class zookeeper_silence : public testing::TestWithParam<int> {
     std::string all = "zk://" + at(mute_.port());
     if (GetParam() > 2) all += ',' + at(off_.port());
     if (GetParam() > 3) all += ',' + at(off_too_.port());
-    return all + ',' + server_.address() + "?session_timeout=120s&connect_timeout=3s";
+    return all + ',' + server_.address() + "?session_timeout=10min&connect_timeout=3s";
   }
 
   unattended_port off_;
@@ -147,7 +146,8 @@ TEST(zookeeper_opening, where_something_else_answers_fails) {
                                    std::string(4000, '\xff'), std::string{"-ERR unknown command\r\n"}}) {
     for (const auto afterwards : {then::stay, then::close}) {
       const test::canned_server other{bytes, afterwards};
-      const auto failed = fail_soon("zk://" + at(other.port()) + "?connect_timeout=300ms&session_timeout=1s");
+      const auto failed = fail_soon("zk://" + at(other.port()) + "?connect_timeout=300ms&session_timeout=1s",
+                                    retry_policy{}.limit(1s).longest(50ms));
       EXPECT_TRUE(failed.code == errc::unavailable || failed.code == errc::unknown_outcome ||
                   failed.code == errc::lost)
           << failed.text << " of " << bytes.substr(0, 20);
@@ -214,6 +214,7 @@ TEST_F(zookeeper_closing, ends_the_session_and_what_it_held) {
 }
 
 TEST_F(zookeeper_closing, waits_for_a_server_that_stands_still_no_longer_than_it_may) {
+  const test::stall_meter meter;
   for (const bool holding : {false, true}) {
     auto locks =
         std::make_unique<client>(server_.url("?session_timeout=4s"), client_options{}.flush_limit(100ms));
@@ -223,7 +224,7 @@ TEST_F(zookeeper_closing, waits_for_a_server_that_stands_still_no_longer_than_it
     server_.stop();
     const auto began = boot_clock::now();
     locks.reset();
-    EXPECT_LT(boot_clock::now() - began, soon) << holding;
+    EXPECT_LT(boot_clock::now() - began, meter.stretched(soon, began)) << holding;
     EXPECT_FALSE(held.held());
     server_.go_on();
     expect_contenders(0);
@@ -252,6 +253,7 @@ TEST_F(zookeeper_closing, while_a_claim_is_under_way_leaves_no_node) {
 
 TEST_F(zookeeper_closing, while_it_connects_or_others_wait_is_soon_done) {
   server_.stop();
+  const test::stall_meter meter;
   const auto began = boot_clock::now();
   for (int times = 0; times < 5; ++times) {
     client locks{server_.url("?connect_timeout=60s"), client_options{}.flush_limit(100ms)};
@@ -263,14 +265,15 @@ TEST_F(zookeeper_closing, while_it_connects_or_others_wait_is_soon_done) {
     locks.close();
     EXPECT_EQ(waiter.get().code, errc::closed);
   }
-  EXPECT_LT(boot_clock::now() - began, soon);
+  EXPECT_LT(boot_clock::now() - began, meter.stretched(soon, began));
   server_.go_on();
 }
 
 TEST_F(zookeeper_closing, while_a_name_is_looked_up_is_soon_done) {
+  const test::stall_meter meter;
   const auto began = boot_clock::now();
   for (int times = 0; times < 5; ++times) client{"zk://nowhere.invalid:2181"}.close();
-  EXPECT_LT(boot_clock::now() - began, soon);
+  EXPECT_LT(boot_clock::now() - began, meter.stretched(soon, began));
 }
 
 }  // namespace

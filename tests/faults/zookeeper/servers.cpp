@@ -35,9 +35,8 @@ TEST_F(zookeeper_alone, that_loses_everything_loses_the_lease_and_the_session) {
   auto held = mutex{locks, "stock"}.acquire();
   loss loss_signal{held};
   server_.kill();
-  const auto deadline = held.deadline();
   server_.start_empty();
-  loss_signal.expect_by(deadline);
+  loss_signal.expect_told();
   EXPECT_FALSE(held.held());
   EXPECT_EQ(held.release(), errc::lost);
   // Who has seen later changes than the server has is not let in by it. A new session has seen none.
@@ -58,8 +57,7 @@ TEST_F(zookeeper_alone, that_stands_still_for_longer_than_the_session_is_left_in
   expect_contenders(2);
 
   server_.stop();
-  const auto stopped = boot_clock::now();
-  loss_signal.expect_by(stopped + 3s);
+  loss_signal.expect_told();  // while nobody else can be let in
   EXPECT_FALSE(held.held());
   server_.go_on();
   EXPECT_TRUE(hear_token(*waiter));
@@ -136,15 +134,15 @@ TEST_F(zookeeper_three, two_or_all_of_them_down_and_back_cost_those_whose_sessio
   auto kept = mutex{patient, "kept"}.acquire();
   auto brief = mutex{hasty_one, "brief"}.acquire();
   waiter->tell("hold brief");
-  await([&] { return !patient.inspect("brief").value().waiters.empty(); }, "nobody waits");
+  // Or the machine stands still for a session, and it waits no more.
+  await([&] { return !patient.inspect("brief").value().waiters.empty() || !brief.held(); }, "nobody waits");
   loss loss_signal{brief};
 
   auto& one = three_.follower();
   one.kill();
   auto& two = three_.leader();
   two.kill();
-  const auto down = boot_clock::now();
-  loss_signal.expect_by(down + 4s);
+  loss_signal.expect_told();
   EXPECT_FALSE(brief.held());
   EXPECT_TRUE(kept.held());
   const auto failed = failure_of([&] { mutex{patient, "other", hasty()}.lock(); });
