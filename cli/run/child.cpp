@@ -35,7 +35,8 @@ void execute(const image& executable) noexcept {
 
 /// Runs in the child; system calls only.
 [[noreturn]] void become(const image& executable) noexcept {
-  ::setpgid(0, 0);
+  // Without a group of its own nobody could end it with all that it starts.
+  if (::setpgid(0, 0) != 0) ::_exit(internal_error);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   char opened = 0;
   // A parent that died before the line above sends no signal any more; the gate closed, though.
@@ -47,6 +48,13 @@ void execute(const image& executable) noexcept {
   const int code = errno;
   [[maybe_unused]] const auto written = ::write(executable.failure, &code, sizeof code);
   ::_exit(not_found);
+}
+
+/// Leaves it a zombie. Zeros where it has not ended.
+siginfo_t ending_of(pid_t pid) noexcept {
+  siginfo_t change{};
+  ::waitid(P_PID, static_cast<id_t>(pid), &change, WEXITED | WNOHANG | WNOWAIT);
+  return change;
 }
 
 }  // namespace
@@ -109,10 +117,11 @@ std::optional<int> child_process::take_stop() const noexcept {
   return change.si_status;
 }
 
-bool child_process::ended() const noexcept {
-  siginfo_t change{};
-  ::waitid(P_PID, static_cast<id_t>(pid_), &change, WEXITED | WNOHANG | WNOWAIT);
-  return change.si_pid != 0;
+bool child_process::ended() const noexcept { return ending_of(pid_).si_pid != 0; }
+
+bool child_process::was_killed() const noexcept {
+  const int code = ending_of(pid_).si_code;
+  return code == CLD_KILLED || code == CLD_DUMPED;
 }
 
 int child_process::reap() noexcept {

@@ -43,6 +43,8 @@ class child_process {
   [[nodiscard]] std::optional<int> take_stop() const noexcept;
   /// Whether it has ended. It is a zombie then, so that no other process gets its id.
   [[nodiscard]] bool ended() const noexcept;
+  /// Whether a signal has ended it.
+  [[nodiscard]] bool was_killed() const noexcept;
   /// Its exit status, or 128 and the signal's number. To be called once, when it has ended.
   int reap() noexcept;
 

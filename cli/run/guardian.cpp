@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,18 +30,27 @@ struct order {
 
 constexpr int longest_start = 5000;  // milliseconds
 constexpr int struck_status = 1;
+constexpr int unfit_status = 2;
 constexpr int orders_fd = 0;
 constexpr int alarm_fd = 1;
 
-/// Moves the two needed descriptors to 0 and 1 and closes all others: a reader of one of the wrapper's pipes
-/// must not wait for the guardian's end.
-void keep_only(int orders, int alarm) noexcept {
-  // Through numbers that are surely neither 0 nor 1, so that one move does not overwrite the other.
-  const int orders_copy = ::fcntl(orders, F_DUPFD, 2);
-  const int alarm_copy = ::fcntl(alarm, F_DUPFD, 2);
-  ::dup2(orders_copy, orders_fd);
-  ::dup2(alarm_copy, alarm_fd);
-  ::close_range(2, ~0U, 0);
+void close_others() noexcept {
+  if (::close_range(alarm_fd + 1, ~0U, 0) == 0) return;
+  // Linux before 5.9. A writing end of its own pipe must not stay: it would hide the wrapper's end.
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  for (int fd = alarm_fd + 1; static_cast<rlim_t>(fd) < limit.rlim_cur; ++fd) ::close(fd);
+}
+
+/// Moves the two needed descriptors to 0 and 1, which replaces those of the wrapper: a guardian whose orders
+/// were the wrapper's standard input would kill what is written there. Then it says that it is ready, and
+/// closes all others: a reader of one of the wrapper's pipes must not wait for the guardian's end.
+void keep_only(int orders, int alarm, int readiness) noexcept {
+  const bool both_apart = orders > alarm_fd && alarm > alarm_fd;  // no move overwrites the other
+  if (!both_apart || ::dup2(orders, orders_fd) != orders_fd || ::dup2(alarm, alarm_fd) != alarm_fd)
+    ::_exit(unfit_status);
+  [[maybe_unused]] const auto written = ::write(readiness, "", 1);
+  close_others();
 }
 
 void set_alarm(boot_clock::time_point when) noexcept {
@@ -93,16 +103,20 @@ void step_aside() noexcept {
 }  // namespace
 
 guardian::guardian() {
-  auto readiness = make_channel();
-  begin();
-  // Waits until the guardian has closed its end. Before that, a signal to the wrapper's group or name would
-  // hit the guardian, too. A replacement gets its orders first.
-  readiness.writing.close();
-  pollfd ready{readiness.reading.get(), 0, 0};
-  ::poll(&ready, 1, longest_start);
+  const descriptor readiness = begin();
+  // Waits until the guardian is ready. Before that, a signal to the wrapper's group or name would hit the
+  // guardian, too. A replacement gets its orders first, and nobody waits for it.
+  pollfd ready{readiness.get(), POLLIN, 0};
+  char byte = 0;
+  if (::poll(&ready, 1, longest_start) == 1 && ::read(readiness.get(), &byte, 1) == 0) {
+    await_end();
+    throw failure{internal_error,
+                  "the process that guards the command has no descriptors for its orders; raise 'ulimit -n'"};
+  }
 }
 
-void guardian::begin() {
+descriptor guardian::begin() {
+  auto readiness = make_channel();
   auto orders = make_channel();
   const alarm_clock alarm;
   // Before it lives: the wrapper may end before the next order.
@@ -111,18 +125,19 @@ void guardian::begin() {
   pid_ = checked(::fork(), "fork");
   if (pid_ == 0) {
     step_aside();
-    keep_only(orders.reading.get(), alarm.get());
+    keep_only(orders.reading.get(), alarm.get(), readiness.writing.get());
     stand_guard();
   }
   orders_ = std::move(orders.writing);
   // A guardian that is stopped reads no orders. A full pipe must not stop the wrapper, too.
   ::fcntl(orders_.get(), F_SETFL, O_NONBLOCK);
+  return std::move(readiness.reading);
 }
 
 bool guardian::replace_if_killed() {
   if (pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) != pid_) return false;
   pid_ = -1;
-  begin();
+  static_cast<void>(begin());
   return true;
 }
 

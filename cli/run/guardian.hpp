@@ -15,7 +15,8 @@ namespace holdfast::cli {
 /// wrapper.
 class guardian {
  public:
-  /// Starts it, without a group to guard.
+  /// Starts it, without a group to guard. Descriptors 0 and 1 have to be open.
+  /// \throws std::system_error, failure where it cannot be made.
   guardian();
   /// Without dismiss(), the end of the pipe makes it kill the group that it guards.
   ~guardian();
@@ -35,7 +36,8 @@ class guardian {
   bool dismiss() noexcept;
 
  private:
-  void begin();
+  /// \return readable when it is ready, with a byte, or when it has ended before, without.
+  [[nodiscard]] descriptor begin();
   /// \return as waitpid() says it.
   int await_end() noexcept;
 

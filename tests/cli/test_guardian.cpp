@@ -3,9 +3,12 @@
 #include <chrono>
 #include <csignal>
 #include <gtest/gtest.h>
+#include <optional>
 #include <sstream>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <system_error>
 #include <unistd.h>
 
 #include "process.hpp"
@@ -69,6 +72,46 @@ TEST(guardian, kills_by_itself_when_the_time_is_up_and_no_sooner) {
   EXPECT_GE(boot_clock::now(), kill_at);
   EXPECT_TRUE(guard.dismiss());
   ::waitpid(sleeper, nullptr, 0);
+  ::signal(SIGPIPE, pipe_signal);
+}
+
+/// A guardian, while this process may have so many descriptors; empty where it cannot be made then.
+std::optional<cli::guardian>& make_with(std::optional<cli::guardian>& guard, rlim_t descriptors) {
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit few{descriptors, before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &few);
+  try {
+    guard.emplace();
+  } catch (const std::system_error&) {
+  }
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  return guard;
+}
+
+/// Its orders must never come from the standard input of the wrapper, which others may write.
+TEST(guardian, obeys_with_the_fewest_descriptors_that_it_can_be_made_with) {
+  const auto pipe_signal = ::signal(SIGPIPE, SIG_IGN);
+  int made = 0;
+  for (rlim_t descriptors = 3; made < 3; ++descriptors) {
+    std::optional<cli::guardian> guard;
+    if (!make_with(guard, descriptors)) continue;
+    ++made;
+    const pid_t sleeper = start_sleeper();
+    guard->guard(sleeper, boot_clock::now() + 1h);
+    bool replaced = false;
+    const auto obeyed = [&] {
+      replaced = replaced || guard->replace_if_killed();
+      return replaced || is_dead(sleeper);
+    };
+    EXPECT_FALSE(obeyed()) << "before its time";
+    guard->guard(sleeper, boot_clock::now());
+    EXPECT_TRUE(eventually(obeyed));
+    EXPECT_FALSE(replaced) << "with " << descriptors << " descriptors it did not hear its orders";
+    EXPECT_TRUE(guard->dismiss());
+    ::kill(sleeper, SIGKILL);
+    ::waitpid(sleeper, nullptr, 0);
+  }
   ::signal(SIGPIPE, pipe_signal);
 }
 
