@@ -61,7 +61,7 @@ bool is_secret(std::string_view raw_key) {
   std::string key = decoded(raw_key).value_or(std::string{raw_key});
   std::transform(key.begin(), key.end(), key.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; });
-  constexpr std::array<std::string_view, 5> parts{"pass", "secret", "auth", "token", "acl"};
+  constexpr std::array<std::string_view, 6> parts{"pass", "pwd", "secret", "auth", "token", "acl"};
   return std::any_of(parts.begin(), parts.end(),
                      [&](std::string_view w) { return key.find(w) != std::string::npos; });
 }
@@ -89,8 +89,9 @@ std::string masked_once(std::string_view url) {
     const std::size_t colon = url.find(':', start);
     if (colon < at) hide(colon + 1, at);
   }
-  // "host=a password=b", as libpq has it: in quotes, a password may go on behind a blank.
-  for (std::size_t i = 0; i != std::string_view::npos; i = url.find_first_of(" \t", i + 1)) {
+  // "host=a password=b", as libpq has it, "host:6380,password=b", "Server=a;Pwd=b": in quotes, a password may
+  // go on behind a blank, a comma or a semicolon.
+  for (std::size_t i = 0; i != std::string_view::npos; i = url.find_first_of(" \t,;", i + 1)) {
     const std::size_t equals = url.find('=', i);
     if (equals == std::string_view::npos) break;
     const std::string_view key = url.substr(i, equals - i);

@@ -40,7 +40,11 @@ TEST(masked_url, hides_passwords_that_are_badly_written) {
         "redis://u:hunter2#x@host", "redis://u:/hunter2@host", "redis://u:hunter2@host?a=b@c",
         "redis://host?password=hunter2@x", "redis://host?a=1&password=x?hunter2",
         "redis://u:p@host?password=hunter2", "app:hunter2@host/db", "app:/hunter2@host",
-        "host=a password=hunter2", "password='x hunter2' host=a", "host=a port=1 sslpassword = hunter2"}) {
+        "host=a password=hunter2", "password='x hunter2' host=a", "host=a port=1 sslpassword = hunter2",
+        // as portals and other clients have it
+        "cache.example:6380,password=hunter2,ssl=True", "redis://h:6380,ssl=True,Password=hun,hunter2",
+        "Server=db;Database=app;User Id=u;Password=hunter2;", "Server=db;Uid=u;Pwd=hunter2;",
+        "jdbc:sqlserver://h:1433;user=u;password=hunter2"}) {
     EXPECT_THAT(masked_url(url), Not(HasSubstr("hunter2"))) << url;
   }
 }
