@@ -153,6 +153,7 @@ class candidacy {
       if (end.lost) object["reason"] = to_json_text(reason);
       if (end.request)
         object["release_requested"] = {{"name", end.request->name}, {"reason", end.request->reason}};
+      if (end.left_workers) object["workers_ended"] = true;
       object["command_status"] = end.status;
       return print_line(object, stderr);
     }

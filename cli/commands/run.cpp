@@ -134,6 +134,7 @@ int conclude(const run_command& request, const ending& end, bool ended, loss_rea
     }
     if (end.request)
       object["release_requested"] = {{"name", end.request->name}, {"reason", end.request->reason}};
+    if (end.left_workers) object["workers_ended"] = true;
     object["command_status"] = end.status;
     object["status"] = status;
     print_line(object, stderr);

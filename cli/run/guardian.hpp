@@ -34,6 +34,8 @@ class guardian {
   /// signals another group with the same number.
   /// \return whether it had to kill.
   bool dismiss() noexcept;
+  /// Of its process; negative where there is none.
+  [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
  private:
   /// \return readable when it is ready, with a byte, or when it has ended before, without.

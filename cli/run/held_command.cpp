@@ -30,6 +30,20 @@ failure refused_signal(const program& command, pid_t group) {
                       command.name(), group)};
 }
 
+/// \param end of a command that was killed, and has left processes of its group.
+void tell_of_workers(const program& command, const ending& end) {
+  complain(
+      fmt::format("holdfast: signal {} ended '{}', and processes that it had started still ran; they "
+                  "were ended, too, before the release\n",
+                  end.status - killed_by_signal, printable(command.name())));
+}
+
+/// Ctrl-C and the loss of a terminal end a job as a whole, some of its processes a little later.
+bool ends_whole_job(const ending& end) {
+  const int number = end.status - killed_by_signal;
+  return end.interrupted_by || number == SIGHUP || number == SIGINT || number == SIGQUIT;
+}
+
 }  // namespace
 
 ending run_under(const hold& held, duration ttl, const program& command, signal_inbox& signals,
@@ -51,8 +65,10 @@ ending run_under(const hold& held, duration ttl, const program& command, signal_
     }
   };
   // If a lease ends with a session, the shorter lifetime decides how long the command has to end.
-  return supervisor{held, std::min(ttl, held.remaining), child, guard, signals, shares_terminal, respond}
-      .run();
+  auto end =
+      supervisor{held, std::min(ttl, held.remaining), child, guard, signals, shares_terminal, respond}.run();
+  if (end.left_workers && !on_request.in_json && !ends_whole_job(end)) tell_of_workers(command, end);
+  return end;
 }
 
 bool lost_at_release(client& locks, const std::function<std::error_code()>& release,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <sys/wait.h>
 #include <system_error>
 #include <utility>
 
@@ -34,14 +35,19 @@ ending supervisor::run() {
     take_signals();
     follow_lease();
     take_request();
+    reap_orphans();
   }
   const bool was_terminated = terminated_deadline_.has_value();
-  if (was_terminated) {
+  // It did not leave its workers behind on purpose. They must not go on beside the next holder.
+  const bool left_workers =
+      !was_terminated && command_.was_killed() && other_member_of(command_.group()).has_value();
+  if (left_workers) ask_to_end();
+  if (was_terminated || left_workers) {
     await_rest_of_group();
     command_.signal_group(SIGKILL);
   }
   const bool killed = guard_.dismiss();
-  return {command_.reap(), killed || was_terminated, std::move(request_), interrupted_by_};
+  return {command_.reap(), killed || was_terminated, left_workers, std::move(request_), interrupted_by_};
 }
 
 void supervisor::follow_lease() {
@@ -109,6 +115,17 @@ void supervisor::keep_guarded() {
   } catch (const std::system_error&) {
     // No process can be made now. Until the next try the wrapper's own clock remains, and ends the command in
     // time.
+  }
+}
+
+/// The first process of a container is the parent of all that lose theirs, and each that it does not reap
+/// stays a zombie. The command and the guardian are reaped elsewhere.
+void supervisor::reap_orphans() {
+  for (;;) {
+    siginfo_t ended{};
+    ::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT);
+    if (ended.si_pid == 0 || ended.si_pid == command_.group() || ended.si_pid == guard_.pid()) return;
+    ::waitpid(ended.si_pid, nullptr, 0);
   }
 }
 

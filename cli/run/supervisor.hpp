@@ -18,6 +18,7 @@ namespace holdfast::cli {
 struct ending {
   int status = 0;     ///< as in a shell
   bool lost = false;  ///< it was made to end because the lease was lost, or could not be renewed in time
+  bool left_workers = false;                 ///< a signal killed it, and what it had started was made to end
   std::optional<release_request> request{};  ///< somebody has asked for its release
   std::optional<int> interrupted_by{};       ///< a signal that requests the end, which was forwarded to it
 };
@@ -43,6 +44,7 @@ class supervisor {
   void take_child_change();
   void ask_to_end();
   void take_request();
+  void reap_orphans();
   /// Gives what a command that was asked to end leaves in its group the time that the command had.
   void await_rest_of_group();
 

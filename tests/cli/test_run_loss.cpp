@@ -253,6 +253,23 @@ TEST_F(run_loss, has_the_exit_status_that_was_asked_for) {
   EXPECT_EQ(wrapper->wait().status, 3);
 }
 
+/// The kernel kills the command for lack of memory, and leaves its workers alone.
+TEST_F(run_loss, a_command_that_is_killed_leaves_no_worker_beside_the_next_holder) {
+  auto wrapper = start_holder("x", {"--ttl", "1h"},
+                              "sh -c 'trap \"echo held >$D/log; " HOLDFAST_COMMAND
+                              " show --quiet x || echo free >$D/log; exit\" "
+                              "TERM\necho $$ >$D/worker\nwhile :; do sleep 0.01; done' &\nexec sleep 1000");
+  ASSERT_TRUE(eventually([&] { return contents(file("worker")).ends_with('\n'); }));
+  ::kill(holder_pid(), SIGKILL);
+  const auto ended = wrapper->wait();
+  EXPECT_EQ(ended.status, 128 + SIGKILL);
+  EXPECT_TRUE(is_dead(std::stoi(contents(file("worker")))));
+  EXPECT_EQ(contents(file("log")), "held\n") << "the lock was released before its worker had ended";
+  EXPECT_EQ(ended.err,
+            "holdfast: signal 9 ended 'sh', and processes that it had started still ran; they were ended, "
+            "too, before the release\n");
+}
+
 TEST_F(run_loss, what_the_command_leaves_in_the_background_lives_on) {
   auto wrapper = start_holder("x", {}, "sleep 1000 & echo $! >$D/left; exit 0");
   EXPECT_EQ(wrapper->wait().status, 0);

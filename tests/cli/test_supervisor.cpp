@@ -4,11 +4,13 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <optional>
 #include <pthread.h>
 #include <stop_token>
 #include <string>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <thread>
 #include <vector>
@@ -144,6 +146,39 @@ TEST(lease_plan, the_command_is_dead_before_the_deadline) {
   }
   EXPECT_EQ(cli::kill_delay_of(1h), 10s);
   EXPECT_EQ(cli::kill_delay_of(6s), 1s);
+}
+
+/// As in a container, where the wrapper is the first process.
+TEST_F(supervised, a_command_leaves_no_zombies_to_the_parent_of_orphans) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const cli::program command{{"sh", "-c",
+                              "for each in 1 2 3; do\n"
+                              "  (sh -c 'echo $$ >$D/new; mv $D/new $D/orphan'$each'; exec sleep 1000' &)\n"
+                              "  until [ -e $D/orphan$each ]; do sleep 0.01; done\n"
+                              "done\n"
+                              "touch $D/ready\n"
+                              "until [ -e $D/go ]; do sleep 0.01; done"}};
+  cli::hold held{};
+  held.deadline = [] { return boot_clock::now() + 1h; };
+  auto variables = environment();
+  variables.push_back("D=" + scratch_.path().string());
+  cli::child_process child{command, variables, inherited()};
+  cli::guardian guard;
+  cli::supervisor supervisor{held, 30s, child, guard, signals_, false, [](auto&, const auto&) {}};
+  std::vector<pid_t> left;
+  const std::jthread test{[&] {
+    if (eventually([&] { return exists("ready"); })) {
+      for (const char* each : {"orphan1", "orphan2", "orphan3"}) {
+        const pid_t orphan = std::stoi(contents(file(each)));
+        ::kill(orphan, SIGKILL);
+        if (!eventually([&] { return !state_of(orphan); })) left.push_back(orphan);
+      }
+    }
+    write_file(file("go"), "");
+  }};
+  EXPECT_EQ(supervisor.run().status, 0);
+  EXPECT_THAT(left, testing::IsEmpty()) << "they are zombies";
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
 TEST_F(supervised, a_command_that_cannot_be_executed_keeps_its_group_until_the_guardian_has_ended) {
