@@ -3,8 +3,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fmt/core.h>
 #include <fstream>
+#include <system_error>
 #include <utility>
 
 #include "failure.hpp"
@@ -44,8 +46,19 @@ std::string password_of(const store_choice& choice) {
   return secret;
 }
 
+void give_password(const store_choice& choice, client_options& options) {
+  auto secret = password_of(choice);  // a mistake is reported at once
+  std::error_code unknown;
+  // A pipe, such as <(pass show db), can be read once.
+  if (std::filesystem::is_regular_file(choice.password_file, unknown)) {
+    options.password([choice] { return password_of(choice); });
+  } else {
+    options.password(std::move(secret));
+  }
+}
+
 client open_client(const store_choice& choice, client_options options) {
-  if (auto secret = password_of(choice); !secret.empty()) options.password(std::move(secret));
+  give_password(choice, options);
   return client{url_of(choice), std::move(options)};
 }
 

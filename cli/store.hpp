@@ -21,6 +21,10 @@ struct store_choice {
 /// \throws failure when the file cannot be read or is empty.
 [[nodiscard]] std::string password_of(const store_choice& choice);
 
+/// Gives the options the password, if there is one beside the URL. A file is read anew at each login, so that
+/// a password may be replaced while a client lives. \throws as password_of.
+void give_password(const store_choice& choice, client_options& options);
+
 /// Opens the chosen store.
 [[nodiscard]] client open_client(const store_choice& choice, client_options options = {});
 

@@ -72,7 +72,7 @@ void print_text(const std::vector<finding>& all, bool with_kept) {
 
 int perform(const doctor_command& request) {
   client_options options;
-  options.password(password_of(request.store));
+  give_password(request.store, options);
   if (request.ttl) options.locks(lock_options{}.ttl(*request.ttl));
   std::vector<finding> all;
   {

@@ -40,7 +40,7 @@ client open_for_serving(const store_choice& store) {
 
 client_options options_of_doctor(const serve_command& request) {
   client_options options;
-  options.password(password_of(request.store));
+  give_password(request.store, options);
   if (request.ttl) options.locks(lock_options{}.ttl(*request.ttl));
   return options;
 }

@@ -141,7 +141,16 @@ class HOLDFAST_EXPORT client_options {
   /// ZooKeeper: there it completes `auth=digest:user`, one in `auth` wins, and without `auth` the URL is
   /// refused. Stores that know no users ignore it.
   client_options& password(std::string secret);
-  [[nodiscard]] const std::string& password() const noexcept { return password_; }
+  /// The same, for a password that changes while the client lives, as tokens of a cloud do: `source` returns
+  /// the one that is valid now. It is called for each login, also when a connection is made anew, on any
+  /// thread that waits for the store or works for the client, and of several servers on several at once.
+  /// While it runs nothing is renewed: it should answer from memory or a small file. It must not use the
+  /// client. What it throws fails that login as errc::unavailable, with the text of the exception in the
+  /// message; the next attempt asks again. On ZooKeeper a login is that of a session, and reconnects repeat
+  /// it.
+  client_options& password(std::function<std::string()> source);
+  /// Empty if no password is given.
+  [[nodiscard]] const std::function<std::string()>& password() const noexcept { return password_; }
   /// Is told what happens in the client: connections, claims, leases; see <holdfast/event.hpp>. Runs on the
   /// client's thread for callbacks, one call at a time, in the order of the events, under none of the
   /// client's locks. It may be called before the client's constructor has returned. One that blocks delays
@@ -166,7 +175,7 @@ class HOLDFAST_EXPORT client_options {
   lock_options locks_;
   duration flush_limit_ = std::chrono::seconds{2};
   std::string program_;
-  std::string password_;
+  std::function<std::string()> password_;
   std::function<void(const event&)> observer_;
 };
 

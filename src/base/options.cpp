@@ -121,7 +121,13 @@ client_options& client_options::program(std::string name) {
 }
 
 client_options& client_options::password(std::string secret) {
-  password_ = std::move(secret);
+  password_ = nullptr;
+  if (!secret.empty()) password_ = [secret = std::move(secret)] { return secret; };
+  return *this;
+}
+
+client_options& client_options::password(std::function<std::string()> source) {
+  password_ = std::move(source);
   return *this;
 }
 

@@ -62,7 +62,7 @@ const entry& entry_of(const store_url& url) {
 
 /// A server would count a masked password as a failed log-in, and may lock the account.
 void require_password(const store_url& url, const client_options& options) {
-  if (!url.has_masked_password() || !options.password().empty()) return;
+  if (!url.has_masked_password() || options.password()) return;
   url.refuse(
       "its password is masked, as an outer holdfast run and the commands of holdfast why do it; give it with "
       "--password-file or HOLDFAST_PASSWORD");

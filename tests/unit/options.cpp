@@ -53,7 +53,8 @@ TEST(options, are_set_in_one_expression) {
   EXPECT_EQ(all.locks().label(), "reindex");
   EXPECT_EQ(all.flush_limit(), 0s);
   EXPECT_EQ(all.program(), "worker");
-  EXPECT_EQ(all.password(), "secret");
+  EXPECT_EQ(all.password()(), "secret");
+  EXPECT_FALSE(client_options{}.password("").password());
 }
 
 TEST(options, accept_the_ends_of_their_ranges_and_nothing_beyond) {

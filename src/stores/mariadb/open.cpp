@@ -30,7 +30,7 @@ void read_place(store_url& url, mariadb::settings& s) {
     url.refuse("it names no host; write mysql://localhost/database");
   s.host = parts.host;
   s.user = parts.user;
-  s.password = parts.password;
+  s.password = runtime::password{parts.password};
   s.database = parts.rest;
   if (parts.port.empty()) return;
   const bool digits =
@@ -81,7 +81,7 @@ mariadb::settings settings_of(store_url& url, const client_options& options) {
   read_place(url, s);
   require_plain_database(url, s.database);
   read_tls(url, s);
-  if (!options.password().empty()) s.password = options.password();
+  if (options.password()) s.password = runtime::password{options.password()};
   const auto table = take_qualified_table(url);
   s.schema = table.schema.empty() ? s.database : table.schema;
   s.table = table.name;

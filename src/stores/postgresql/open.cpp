@@ -100,7 +100,10 @@ std::string place_of(const std::map<std::string, std::string>& to) {
 postgresql::settings settings_of(store_url& url, const client_options& options) {
   postgresql::settings s;
   read_place(url, s);
-  if (!options.password().empty()) s.connection["password"] = options.password();
+  if (options.password()) {
+    s.connection.erase("password");
+    s.password = runtime::password{options.password()};
+  }
   const auto table = take_qualified_table(url);
   s.names = sql::naming{table.schema, table.name, '"'};
   s.owner = url.take("owner").value_or("");

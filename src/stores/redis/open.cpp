@@ -47,7 +47,7 @@ std::string options_of_scheme(const store_url& url, const redis::settings& s) {
 }
 
 void read_login(const std::string& user, const std::string& password, redis::credentials& login) {
-  login.password = password;
+  login.password = runtime::password{password};
   if (!user.empty()) login.user = user;  // its password may come with the client's options
 }
 
@@ -99,7 +99,7 @@ void read_sentinels(store_url& url, redis::settings& s) {
   if (slash != std::string::npos) read_database(url, parts.rest.substr(slash + 1), example + "/0", s);
   read_login(url.take("sentinel_user").value_or(""), url.take("sentinel_password").value_or(""),
              s.sentinel.login);
-  if (url.has_masked_password() && s.sentinel.login.password == "***")
+  if (url.has_masked_password() && s.sentinel.login.password.current() == "***")
     url.refuse("an outer holdfast run has masked its sentinel_password; give the program a URL of its own");
 }
 
@@ -169,7 +169,7 @@ redis::settings settings_of(store_url& url, const client_options& options) {
   else
     read_host(url, s);
   if (has_tls(url)) read_tls(url, s);
-  if (!options.password().empty()) s.login.password = options.password();
+  if (options.password()) s.login.password = runtime::password{options.password()};
   if (!s.is_cluster()) s.database = static_cast<std::uint32_t>(url.take_number("db", s.database, 0, 99'999));
   s.connect_limit = url.take_milliseconds("connect_timeout", s.connect_limit, 1ms, 1h);
   s.answer_limit = url.take_milliseconds("answer_timeout", s.answer_limit, 100ms, 1h);

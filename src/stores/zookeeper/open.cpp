@@ -27,16 +27,17 @@ zookeeper::layout take_layout(store_url& url) {
 }
 
 /// The password may come from the client's options instead of the URL.
-void take_access(store_url& url, const std::string& password, zookeeper::settings& s) {
+void take_access(store_url& url, const runtime::password& password, zookeeper::settings& s) {
   constexpr std::string_view scheme = "digest:";
   if (const auto auth = url.take("auth")) {
     s.auth = auth->starts_with(scheme) ? auth->substr(scheme.size()) : std::string{};
-    if (!password.empty() && s.auth.find(':') == std::string::npos) s.auth += ':' + password;
-    if (s.auth.find(':') == std::string::npos || s.auth.starts_with(':')) {
+    const bool has_password = s.auth.find(':') != std::string::npos;
+    if (!has_password) s.password = password;
+    if (s.auth.empty() || s.auth.starts_with(':') || (!has_password && !password.is_given())) {
       url.refuse("the option 'auth' is not of the form digest:user:password");
     }
     s.auth_scheme = "digest";
-  } else if (!password.empty()) {
+  } else if (password.is_given()) {
     url.refuse("a password is given without a user; add auth=digest:user");
   }
   const std::string acl = url.take("acl").value_or("world");
@@ -68,7 +69,7 @@ zookeeper::settings settings_of(store_url& url, const client_options& options) {
   s.connect_limit = url.take_milliseconds("connect_timeout", s.connect_limit, 1ms, 1h);
   s.buffer_bytes = url.take_number("jute_maxbuffer", s.buffer_bytes, 1024, 0x7fffffff);
   s.recipes.layout = take_layout(url);
-  take_access(url, options.password(), s);
+  take_access(url, runtime::password{options.password()}, s);
   url.refuse_rest(known_options);
   return s;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "faults/faults.hpp"
+#include "faults/rotation.hpp"
 #include "support/mariadb_server.hpp"
 
 namespace holdfast::faults {
@@ -46,6 +47,15 @@ TEST(mariadb_entry, a_wrong_password_is_told_and_never_shown) {
   EXPECT_EQ(wrong.code, errc::permission_denied) << wrong.text;
   EXPECT_THAT(wrong.text, AllOf(HasSubstr("Access denied"), Not(HasSubstr("tellnobody"))));
   EXPECT_FALSE(try_to_lock(as("holdfast"), client_options{}.password("secret")).code);
+}
+
+TEST(mariadb_entry, is_by_the_password_that_is_valid_at_each_login) {
+  server().ask("CREATE USER rotating@'%' IDENTIFIED BY 'first'");
+  server().ask("GRANT ALL ON holdfast.* TO rotating@'%'");
+  expect_rotation(as("rotating", "/holdfast?table=rotated"), "first", [](const std::string& second) {
+    server().ask("ALTER USER rotating@'%' IDENTIFIED BY '" + second + '\'');
+    server().ask("KILL USER rotating");
+  });
 }
 
 TEST(mariadb_entry, a_database_that_is_not_there_is_told) {

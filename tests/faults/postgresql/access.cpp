@@ -1,6 +1,7 @@
 // Who is let in, to what, and how the server proves that it is the right one.
 
 #include "faults/postgresql/on_postgresql.hpp"
+#include "faults/rotation.hpp"
 
 namespace holdfast::faults {
 namespace {
@@ -24,6 +25,16 @@ TEST(postgresql_access, is_by_password_from_the_url_or_from_the_options) {
             in_order);
   client locks{"postgresql://holdfast@" + place, client_options{}.password("open sesame/@:")};
   EXPECT_NO_THROW(mutex(locks, "other").lock());
+}
+
+TEST(postgresql_access, is_by_the_password_that_is_valid_at_each_login) {
+  postgresql_server server{{.password = "first"}};
+  expect_rotation(
+      "postgresql://holdfast:never@127.0.0.1:" + std::to_string(server.port()) + "/holdfast", "first",
+      [&](const std::string& second) {
+        server.ask("ALTER ROLE holdfast PASSWORD '" + second + '\'');
+        server.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'holdfast'");
+      });
 }
 
 TEST(postgresql_access, is_refused_at_once_and_tells_no_password) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "faults/faults.hpp"
+#include "faults/rotation.hpp"
 #include "support/canned_server.hpp"
 #include "support/child_process.hpp"
 #include "support/redis_server.hpp"
@@ -162,6 +163,20 @@ TEST(redis_access, is_by_password_from_the_url_or_from_the_options) {
   EXPECT_NO_THROW(mutex(locks, "other").lock());
   client local{"unix:" + server.socket() + "?failover_guard=0&password=open%20sesame%2F%40%3A"};
   EXPECT_NO_THROW(mutex(local, "third").lock());
+}
+
+TEST(redis_access, is_by_the_password_that_is_valid_at_each_login) {
+  redis_server server;
+  const auto give = [&](const std::string& password) {
+    server.ask({"ACL", "SETUSER", "rotating", "on", "resetpass", ">" + password, "allkeys", "allchannels",
+                "allcommands"});
+  };
+  give("first");
+  expect_rotation("redis://rotating@127.0.0.1:" + std::to_string(server.port()) + "?failover_guard=0",
+                  "first", [&](const std::string& second) {
+                    give(second);
+                    server.ask({"CLIENT", "KILL", "USER", "rotating"});
+                  });
 }
 
 TEST(redis_access, is_refused_at_once_and_tells_no_password) {

@@ -118,13 +118,13 @@ void opening::connect() {
   if (!session_) throw connection_error{{errc::exhausted, "out of memory"}};
   set_options();
   const auto given = [](const std::string& s) { return s.empty() ? nullptr : s.c_str(); };
+  const std::string password = to_.password.current();
   MYSQL* connected = nullptr;
   limit_.begin("the connection");
-  wait_while(
-      mysql_real_connect_start(&connected, session_.get(), to_.socket.empty() ? to_.host.c_str() : nullptr,
-                               given(to_.user), given(to_.password), to_.database.c_str(), to_.port,
-                               given(to_.socket), CLIENT_MULTI_RESULTS),
-      [&](int ready) { return go_on_connecting(connected, ready); });
+  wait_while(mysql_real_connect_start(
+                 &connected, session_.get(), to_.socket.empty() ? to_.host.c_str() : nullptr, given(to_.user),
+                 given(password), to_.database.c_str(), to_.port, given(to_.socket), CLIENT_MULTI_RESULTS),
+             [&](int ready) { return go_on_connecting(connected, ready); });
   if (connected == nullptr) {
     const error_answer answer = error_now();
     throw refused_entry(answer.number, answer.sentence);

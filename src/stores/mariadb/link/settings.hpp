@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/password.hpp"
 #include "stores/sql/link/link.hpp"
 #include "stores/sql/protocol/call.hpp"
 
@@ -15,7 +16,7 @@ struct settings {
   std::uint16_t port = 3306;
   std::string socket;  // the path of a Unix socket; then host and port are not used
   std::string user;
-  std::string password;
+  runtime::password password;
   std::string database;
   std::string schema;  // the database of the table, as errors and the catalogue name it
   std::string table = "holdfast_locks";

@@ -105,6 +105,11 @@ void opening::connect() {
     names.push_back(name.c_str());
     values.push_back(value.c_str());
   }
+  const std::string password = to_.password.current();
+  if (!password.empty()) {
+    names.push_back("password");
+    values.push_back(password.c_str());
+  }
   const std::string as = application(client_);  // unique to this client: see end_sessions
   for (const auto& [name, value] :
        {std::pair{"application_name", as.c_str()}, std::pair{"client_encoding", "UTF8"},

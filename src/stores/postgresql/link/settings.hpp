@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/password.hpp"
 #include "stores/sql/link/link.hpp"
 #include "stores/sql/protocol/call.hpp"
 
@@ -14,6 +15,7 @@ namespace holdfast::postgresql {
 struct settings {
   sql::link_settings link;
   std::map<std::string, std::string> connection;  // libpq's own parameters, by their names
+  runtime::password password;                     // in place of one among them
   sql::naming names{"", "holdfast_locks", '"'};
   std::string owner;   // a further role whose routines and tables are trusted
   bool create = true;  // whether missing tables and routines are made

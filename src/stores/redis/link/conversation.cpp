@@ -20,9 +20,10 @@ conversation::conversation(const settings& in, const server_address& to, const c
   made_.stream = connect_stream(to, secure, limit_);
   limit_.begin("the server to answer");
   std::string hello;
-  append_hello(hello, login);
+  const auto now = login.current();
+  append_hello(hello, now);
   talk_.send(hello);
-  require_no_error(talk_.hear(), login);
+  require_no_error(talk_.hear(), now);
   limit_ = runtime::io_deadline{in.connect_limit + in.answer_limit, stop};
   limit_.begin("the server to answer");
 }

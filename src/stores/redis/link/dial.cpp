@@ -76,7 +76,8 @@ bool require_mode(const settings& in, const server_address& to, const value& hel
 }
 
 /// Refuses a server on which leases would be lost.
-void require_primary(const settings& to, const value& hello, introduction& talk) {
+void require_primary(const settings& to, const value& hello, introduction& talk,
+                     const std::optional<login_data>& login) {
   // A replica renews nothing. Trying again makes sense: after a failover the host's name may lead to the
   // primary.
   std::string role;
@@ -89,7 +90,7 @@ void require_primary(const settings& to, const value& hello, introduction& talk)
     append(question, {"ROLE"});
     talk.send(question);
     const value reply = talk.hear();
-    require_no_error(reply, to.login);
+    require_no_error(reply, login);
     role = reply.items.empty() ? "replica" : reply.items[0].text;
     if (role != "master") role = "replica";
   }
@@ -131,15 +132,16 @@ connection dial(const settings& in, const server_address& to, const tls_context*
   limit.begin("the server to answer");
   introduction talk{made, limit};
   std::string hello;
-  append_hello(hello, in.login);
+  const auto login = in.login.current();
+  append_hello(hello, login);
   talk.send(hello);
   const value greeting = talk.hear();
-  require_no_error(greeting, in.login);
+  require_no_error(greeting, login);
   // A replica in a cluster knows who has the slots, and refuses requests for them.
   if (require_mode(in, to, greeting, talk)) {
     made.has_shard_channels = has_shard_channels(greeting);
   } else {
-    require_primary(in, greeting, talk);
+    require_primary(in, greeting, talk, login);
   }
 
   // If the server refuses an optional command, that costs performance only, or the command is repeated when
@@ -164,7 +166,7 @@ connection dial(const settings& in, const server_address& to, const tls_context*
   std::string own;
   for (std::size_t i = 0; i < needed.size(); ++i) {
     const value answer = talk.hear();
-    if (needed[i]) require_no_error(answer, in.login);
+    if (needed[i]) require_no_error(answer, login);
     if (i == 0) own = own_address(answer, made.stream->descriptor());
   }
   auto writes = kept_writes::unknown;

@@ -71,15 +71,15 @@ value introduction::hear() {
   }
 }
 
-void append_hello(std::string& out, const credentials& login) {
-  if (login.are_given())
-    append(out, {"HELLO", "3", "AUTH", login.user, login.password});
+void append_hello(std::string& out, const std::optional<login_data>& login) {
+  if (login)
+    append(out, {"HELLO", "3", "AUTH", login->user, login->password});
   else
     append(out, {"HELLO", "3"});
 }
 
-void require_no_error(const value& reply, const credentials& login) {
-  if (reply.is(value::kind::error)) refuse(without_password(reply.text, login.password));
+void require_no_error(const value& reply, const std::optional<login_data>& login) {
+  if (reply.is(value::kind::error)) refuse(without_password(reply.text, login ? login->password : ""));
 }
 
 const value* field_of(const value& hello, std::string_view name) {

@@ -27,9 +27,9 @@ class introduction {
 };
 
 /// Appends the greeting, which logs in if there is anybody to log in.
-void append_hello(std::string& out, const credentials& login);
+void append_hello(std::string& out, const std::optional<login_data>& login);
 /// \throws connection_error where the reply is an error: without the password, which some servers repeat.
-void require_no_error(const value& reply, const credentials& login);
+void require_no_error(const value& reply, const std::optional<login_data>& login);
 /// A field of what HELLO answers; null where it is not there.
 [[nodiscard]] const value* field_of(const value& hello, std::string_view name);
 

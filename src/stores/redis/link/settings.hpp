@@ -2,20 +2,36 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/password.hpp"
 #include "stores/redis/protocol/dialect.hpp"
 #include "stores/redis/protocol/server_address.hpp"
 
 namespace holdfast::redis {
 
+/// What is sent to a server that asks for it.
+struct login_data {
+  std::string user;
+  std::string password;
+};
+
 struct credentials {
   std::string user = "default";
-  std::string password;
+  runtime::password password;
 
   /// Whether there is anybody to log in.
-  [[nodiscard]] bool are_given() const { return !password.empty() || user != "default"; }
+  [[nodiscard]] bool are_given() const { return password.is_given() || user != "default"; }
+  /// Empty where nobody is to log in. \throws connection_error
+  [[nodiscard]] std::optional<login_data> current() const {
+    if (!are_given()) return std::nullopt;
+    login_data now{user, password.current()};
+    // A function may know of no password.
+    if (now.password.empty() && user == "default") return std::nullopt;
+    return now;
+  }
 };
 
 /// The address of a server, and the credentials.

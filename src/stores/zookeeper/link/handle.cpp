@@ -200,6 +200,7 @@ struct handle::callbacks {
 
 handle::handle(const settings& s, const addresses& at)
     : settings_{s}, attempt_{boot_clock::now()}, servers_{tried_in_turn(at)} {
+  const std::string login = s.login();
   // The library formats each log message in one buffer for all threads, even if logging is off.
   [[maybe_unused]] static const bool silent = (zoo_set_debug_level(ZooLogLevel{}), true);
   zk_ = zookeeper_init2(list_of(at).c_str(), &callbacks::session_event,
@@ -211,7 +212,7 @@ handle::handle(const settings& s, const addresses& at)
   }
   zoo_set_servers_resolution_delay(zk_, -1);  // they are addresses already
   if (s.auth_scheme.empty()) return;
-  zoo_add_auth(zk_, s.auth_scheme.c_str(), s.auth.c_str(), static_cast<int>(s.auth.size()),
+  zoo_add_auth(zk_, s.auth_scheme.c_str(), login.c_str(), static_cast<int>(login.size()),
                &callbacks::authenticated, nullptr);
 }
 

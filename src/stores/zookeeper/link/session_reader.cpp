@@ -31,6 +31,7 @@ void begin(int code) {
 
 session_reader::session_reader(const settings& of, const addresses& at, milliseconds limit)
     : until_{steady_clock::now() + limit} {
+  const std::string login = of.login();
   [[maybe_unused]] static const bool silent = (zoo_set_debug_level(ZooLogLevel{}), true);
   zk_ = zookeeper_init2(at.list.c_str(), &on_event, static_cast<int>(of.session_timeout.count()), nullptr,
                         this, ZOO_NO_LOG_CLIENTENV, &keep_quiet);
@@ -39,7 +40,7 @@ session_reader::session_reader(const settings& of, const addresses& at, millisec
         {errc::exhausted, std::string{"no session can be begun: "} + std::strerror(errno)}};
   zoo_set_servers_resolution_delay(zk_, -1);  // they are addresses already
   if (!of.auth_scheme.empty()) {
-    zoo_add_auth(zk_, of.auth_scheme.c_str(), of.auth.c_str(), static_cast<int>(of.auth.size()), &on_login,
+    zoo_add_auth(zk_, of.auth_scheme.c_str(), login.c_str(), static_cast<int>(login.size()), &on_login,
                  nullptr);
   }
   try {

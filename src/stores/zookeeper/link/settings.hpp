@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/password.hpp"
 #include "stores/zookeeper/protocol/session.hpp"
 
 namespace holdfast::zookeeper {
@@ -31,9 +32,15 @@ struct settings {
   std::int64_t buffer_bytes = 0xfffff;  // jute.maxbuffer of the servers and clients, which no server tells
 
   std::string auth_scheme;  // empty: no authentication
-  std::string auth;
+  std::string auth;         // user:password, or the user of `password`
+  runtime::password password;
   enum class access : std::uint8_t { world, creator, digest } acl = access::world;
   std::string acl_id;  // for access::digest: user:hash
+
+  /// user:password, for a session that begins now. \throws connection_error
+  [[nodiscard]] std::string login() const {
+    return password.is_given() ? auth + ':' + password.current() : auth;
+  }
 
   /// The name of the ensemble in errors.
   [[nodiscard]] std::string place() const {

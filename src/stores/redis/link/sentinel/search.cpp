@@ -82,7 +82,7 @@ connection sentinel_search::run(bool subscribes, int stop, const use& accept) {
 
 sentinel_search::answer sentinel_search::ask(std::size_t sentinel, bool subscribes, io_deadline limit) const {
   const server_address& at = settings_.sentinel.addresses.at(sentinel);
-  const credentials& login = settings_.sentinel.login;
+  const auto login = settings_.sentinel.login.current();
   answer heard;
   heard.sentinel = sentinel;
   heard.to.parser = parser{longest_sentinel_reply};
