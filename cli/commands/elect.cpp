@@ -150,7 +150,7 @@ class candidacy {
                   {"waited_s", to_seconds(waited)},
                   {"held_s", to_seconds(lasted)},
                   {"lost", end.lost}};
-      if (end.lost) object["reason"] = to_json_text(reason);
+      if (end.lost) object["reason"] = to_string(reason);
       if (end.request)
         object["release_requested"] = {{"name", end.request->name}, {"reason", end.request->reason}};
       if (end.left_workers) object["workers_ended"] = true;

@@ -126,7 +126,7 @@ int conclude(const run_command& request, const ending& end, bool ended, loss_rea
                 {"waited_s", to_seconds(result.held_at - result.requested_at)},
                 {"held_s", to_seconds(result.ended_at - result.held_at)},
                 {"lost", end.lost}};
-    if (end.lost) object["reason"] = to_json_text(reason);
+    if (end.lost) object["reason"] = to_string(reason);
     if (end.lost && result.lost) object["lost_name"] = result.lost->first;
     for (std::size_t each = 1; each < result.tokens.size(); ++each) {
       const auto& [name, token] = result.tokens[each];

@@ -87,16 +87,6 @@ bool lost_at_release(client& locks, const std::function<std::error_code()>& rele
   return code == errc::lost;
 }
 
-std::string_view to_json_text(loss_reason reason) {
-  switch (reason) {
-    case loss_reason::ended_at_store: return "ended_at_store";
-    case loss_reason::not_renewed: return "not_renewed";
-    case loss_reason::session_ended: return "session_ended";
-    case loss_reason::client_closed: return "client_closed";
-  }
-  return "unknown";
-}
-
 std::string_view sentence_of(loss_reason reason) {
   switch (reason) {
     case loss_reason::ended_at_store:

@@ -42,9 +42,7 @@ struct request_response {
 [[nodiscard]] bool lost_at_release(client& locks, const std::function<std::error_code()>& release,
                                    const std::string& subject, bool warns);
 
-/// As JSON has it, such as "not_renewed".
-[[nodiscard]] std::string_view to_json_text(loss_reason reason);
-/// For people.
+/// For people, as a sentence.
 [[nodiscard]] std::string_view sentence_of(loss_reason reason);
 
 }  // namespace holdfast::cli

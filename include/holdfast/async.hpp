@@ -31,8 +31,9 @@
 ///     auto [code, lease] = co_await stock.async_acquire(boost::asio::as_tuple(boost::asio::use_awaitable));
 ///
 /// It is compiled with the Boost of the program that includes it (1.74 or newer; cancellation needs 1.77).
-/// The rules below hold for every asynchronous function of the library. All of them may be called from any
-/// thread, and none waits.
+/// With Boost 1.74 include it before <boost/asio.hpp>, which lacks an include of its own. The rules below
+/// hold for every asynchronous function of the library. All of them may be called from any thread, and none
+/// waits.
 ///
 /// *Default token.* Without a token the operation is deferred until it is awaited in a coroutine of Asio
 /// (before Boost 1.86 as by `use_awaitable`), with diagnostics: its errors are those of the blocking form.

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <ctime>
 
+#include "holdfast/export.hpp"  // IWYU pragma: keep (it asks for C++20)
+
 namespace holdfast {
 
 /// The clock of deadlines: CLOCK_BOOTTIME, which goes on while the machine sleeps and which nobody sets. Its

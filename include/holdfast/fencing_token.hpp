@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "holdfast/export.hpp"  // IWYU pragma: keep (it asks for C++20)
+
 namespace holdfast {
 
 /// The number that every grant of a name carries, larger than that of every earlier grant of it.

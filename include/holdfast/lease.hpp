@@ -6,6 +6,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "holdfast/boot_clock.hpp"
@@ -28,6 +29,9 @@ enum class renewal : std::uint8_t {
   unknown,  ///< no answer; the lease is held until its unchanged deadline, and the keeper goes on trying
 };
 
+/// "renewed", "lost" or "unknown".
+[[nodiscard]] HOLDFAST_EXPORT std::string_view to_string(renewal result) noexcept;
+
 /// Why a lease was lost. A log should have it beside the loss.
 enum class loss_reason : std::uint8_t {
   ended_at_store,  ///< the store no longer has it: it was released by force, its ttl ended there, or the
@@ -38,6 +42,9 @@ enum class loss_reason : std::uint8_t {
   client_closed,   ///< the client was closed, or destroyed
 };
 
+/// Its name: "ended_at_store", "not_renewed", "session_ended" or "client_closed".
+[[nodiscard]] HOLDFAST_EXPORT std::string_view to_string(loss_reason reason) noexcept;
+
 /// Names one registration of `lease::on_lost`.
 enum class loss_callback : std::uint64_t {};
 
@@ -47,8 +54,10 @@ enum class loss_callback : std::uint64_t {};
 /// the conditions that the store's page in docs/stores lists. Time passes between that answer and the act, so
 /// pass `token()` to each resource that a late holder must not change.
 ///
-/// *Loss.* `lost()` fires at or before `deadline()`: when the store says that the lease is gone, when the
-/// deadline passes without a confirmed renewal, or when the client is closed. A lost lease stays lost.
+/// *Loss.* `lost()` fires at or before `deadline()`, as far as the machine lets the process run then: when
+/// the store says that the lease is gone, when the deadline passes without a confirmed renewal, or when the
+/// client is closed. A lost lease stays lost. `held()` compares the clock itself, so it may answer false a
+/// moment before `lost()` fires and `loss()` has a reason.
 ///
 /// *Lifetime.* Movable, not copyable; the destructor releases without waiting, as `mutex::unlock()` does.
 /// It may outlive its client, whose closing ends it. In a child after fork() it is inert: it is not held,

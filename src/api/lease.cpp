@@ -26,6 +26,25 @@ bool is_ours(const lease_record& r) { return r.generation == runtime::process_ge
 
 }  // namespace
 
+std::string_view to_string(renewal result) noexcept {
+  switch (result) {
+    case renewal::renewed: return "renewed";
+    case renewal::lost: return "lost";
+    case renewal::unknown: return "unknown";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(loss_reason reason) noexcept {
+  switch (reason) {
+    case loss_reason::ended_at_store: return "ended_at_store";
+    case loss_reason::not_renewed: return "not_renewed";
+    case loss_reason::session_ended: return "session_ended";
+    case loss_reason::client_closed: return "client_closed";
+  }
+  return "unknown";
+}
+
 lease::lease() noexcept = default;
 lease::lease(std::shared_ptr<detail::lease_record> record) noexcept : record_{std::move(record)} {}
 lease::lease(lease&&) noexcept = default;

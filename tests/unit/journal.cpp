@@ -251,6 +251,9 @@ TEST(event_kinds, have_names) {
   EXPECT_EQ(to_string(event_kind::connected), "connected");
   EXPECT_EQ(to_string(event_kind::renewal_late), "renewal_late");
   EXPECT_EQ(to_string(event_kind::withdrawn), "withdrawn");
+  EXPECT_EQ(to_string(renewal::unknown), "unknown");
+  EXPECT_EQ(to_string(loss_reason::not_renewed), "not_renewed");
+  EXPECT_EQ(to_string(loss_reason::client_closed), "client_closed");
 }
 
 }  // namespace

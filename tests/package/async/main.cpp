@@ -7,6 +7,7 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/version.hpp>
 
 #include <holdfast/async.hpp>
 #include <holdfast/holdfast.hpp>
@@ -25,6 +26,6 @@ int main() {
   boost::asio::co_spawn(io, deduct(stock, held), boost::asio::detached);
   io.run();
 
-  std::puts(held ? "held" : "not held");
+  std::printf("%s, with Boost %s\n", held ? "held" : "not held", BOOST_LIB_VERSION);
   return held ? 0 : 1;
 }
