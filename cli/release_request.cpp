@@ -58,6 +58,7 @@ std::size_t send_request(const client& locks, const std::string& name, std::opti
 /// known to rest, so either all do or none.
 void leave_out_resting(request_outcome& outcome, const std::vector<claim_state>& after) {
   if (after.empty()) return;
+  outcome.one = after.front().claimant;
   duration left{};
   for (const auto& each : after) {
     if (!each.claimant.released) return;

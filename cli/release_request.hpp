@@ -14,6 +14,8 @@ struct request_outcome {
   /// the store, but nobody hears the request, so it does not count here. Of shared holds and permits the
   /// store does not know that they rest (see claimant::released): they count.
   std::size_t holders = 0;
+  /// One of them; empty where the user may not look, or it has gone meanwhile.
+  std::optional<claimant> one{};
   /// Of the holders, so many had been asked before; empty where the user may not look.
   std::optional<std::size_t> asked_before;
   /// All that were meant have been released: how long the last of them still rests.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "failure.hpp"
+#include "output/text.hpp"
 
 namespace holdfast::cli {
 
@@ -18,6 +19,11 @@ std::string url_of(const store_choice& choice) { return choice.url.empty() ? def
 bool is_default(const store_choice& choice) {
   const char* given = std::getenv("HOLDFAST_STORE");
   return choice.url.empty() && (given == nullptr || *given == '\0');
+}
+
+std::string note_of_default(const store_choice& choice) {
+  if (!is_default(choice)) return {};
+  return fmt::format(" on {} (the default store: HOLDFAST_STORE is not set)", printable(url_of(choice)));
 }
 
 std::string password_of(const store_choice& choice) {

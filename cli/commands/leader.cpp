@@ -34,9 +34,14 @@ json describe(const std::string& name, const std::optional<candidate>& leader) {
   return object;
 }
 
-/// The value alone, for scripts; nothing where nobody leads.
-void print_value(const std::optional<candidate>& leader) {
-  if (leader) fmt::print("{}\n", printable(leader->value));
+/// The value alone, for scripts; on standard output nothing where nobody leads.
+void print_value(const leader_command& request, const std::optional<candidate>& leader) {
+  if (leader) {
+    fmt::print("{}\n", printable(leader->value));
+  } else {
+    complain(fmt::format("holdfast: nobody leads '{}'{}\n", printable(request.name),
+                         note_of_default(request.store)));
+  }
   flush_output();
 }
 
@@ -107,7 +112,7 @@ int perform(const leader_command& request) {
   if (request.store.json) {
     print_line(describe(request.name, leader));
   } else {
-    print_value(leader);
+    print_value(request, leader);
   }
   return leader ? success : no_match;
 }

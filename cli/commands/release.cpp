@@ -6,6 +6,7 @@
 #include "exit_status.hpp"
 #include "failure.hpp"
 #include "output/json.hpp"
+#include "output/shell.hpp"
 #include "output/terminal.hpp"
 #include "output/text.hpp"
 #include "release_request.hpp"
@@ -43,32 +44,43 @@ void print_unheard(const client& locks, const std::string& name) {
 }
 
 void print_nobody(const release_command& request) {
-  fmt::print("nobody {} the lock '{}'{}\n", request.ask ? "holds" : "held", printable(request.name),
-             request.token ? fmt::format(" with the token {}", *request.token) : "");
+  fmt::print("nobody {} the lock '{}'{}{}\n", request.ask ? "holds" : "held", printable(request.name),
+             request.token ? fmt::format(" with the token {}", *request.token) : "",
+             note_of_default(request.store));
+}
+
+/// That nothing has changed yet.
+void print_asked(const release_command& request, const request_outcome& outcome) {
+  const bool is_one = outcome.holders == 1;
+  const auto holder = outcome.one ? fmt::format(" ({})", to_text(*outcome.one)) : "";
+  fmt::print(
+      "asked {}{} of the lock '{}' to release it{}. {}, and nothing changes before. "
+      "To wait for that: holdfast wait {}\n",
+      is_one ? "the holder" : fmt::format("{} holders", outcome.holders), is_one ? holder : "",
+      printable(request.name), note_on_former(outcome.asked_before.value_or(0), outcome.holders),
+      is_one ? "The holder decides" : "The holders decide", in_shell(request.name));
 }
 
 /// \return the exit status.
 int ask(const release_command& request) {
-  const auto [count, before, rest] =
+  const auto outcome =
       ask_to_release(open_client(request.store), request.name, token_of(request), request.reason);
   if (request.store.json) {
-    json line{{"name", request.name}, {"asked", count}};
-    if (before) line["asked_before"] = *before;
-    if (rest) line["released"] = true;
+    json line{{"name", request.name}, {"asked", outcome.holders}};
+    if (outcome.asked_before) line["asked_before"] = *outcome.asked_before;
+    if (outcome.rest) line["released"] = true;
     print_line(line);
-  } else if (rest) {
+  } else if (outcome.rest) {
     fmt::print(
         "the holder of the lock '{}' has released it, and the store keeps it for {} more; "
         "release --force ends that\n",
-        printable(request.name), to_text(*rest));
-  } else if (count == 0) {
+        printable(request.name), to_text(*outcome.rest));
+  } else if (outcome.holders == 0) {
     print_nobody(request);
   } else {
-    fmt::print("asked {} of the lock '{}' to release it{}\n",
-               count == 1 ? "the holder" : fmt::format("{} holders", count), printable(request.name),
-               note_on_former(before.value_or(0), count));
+    print_asked(request, outcome);
   }
-  return count == 0 ? no_match : success;
+  return outcome.holders == 0 ? no_match : success;
 }
 
 }  // namespace
@@ -94,8 +106,9 @@ int perform(const release_command& request) {
     fmt::print("ended {} of the lock '{}'\n", ended == 1 ? "the hold" : fmt::format("{} holds", ended),
                printable(request.name));
   }
-  if (ended != 0) print_unheard(locks, request.name);
-  return 0;
+  if (ended == 0) return no_match;
+  print_unheard(locks, request.name);
+  return success;
 }
 
 }  // namespace holdfast::cli

@@ -40,16 +40,17 @@ void print_waiters(const lock_state& lock, const palette& colours) {
   fmt::print("\n{}", lines.text(colours));
 }
 
-std::string summary_of(const lock_state& lock) {
+std::string summary_of(const lock_state& lock, const store_choice& store) {
   if (lock.holders.empty() && lock.waiters.empty()) {
-    return lock.pause_reason.empty() ? "free" : "held by nobody that the store knows";
+    return lock.pause_reason.empty() ? "free" + note_of_default(store)
+                                     : "held by nobody that the store knows";
   }
   return fmt::format("{} holding, {} waiting", lock.holders.size(), lock.waiters.size());
 }
 
-void print_text(const lock_state& lock) {
+void print_text(const lock_state& lock, const store_choice& store) {
   const palette colours{stdout};
-  fmt::print("{}: {}\n", colours.bold(printable(lock.name)), summary_of(lock));
+  fmt::print("{}: {}\n", colours.bold(printable(lock.name)), summary_of(lock, store));
   fmt::print("last token: {}\n", lock.last_token ? std::to_string(lock.last_token.value()) : "none yet");
   if (!lock.pause_reason.empty()) fmt::print("nothing is granted now: {}\n", printable(lock.pause_reason));
   if (!lock.holders.empty()) print_holders(lock, colours);
@@ -75,7 +76,7 @@ int perform(const show_command& request) {
   if (request.store.json) {
     print_line(describe(lock));
   } else {
-    print_text(lock);
+    print_text(lock, request.store);
   }
   return 0;
 }

@@ -23,6 +23,12 @@ namespace {
 /// The additional time for the store's answer after the limit.
 constexpr std::chrono::seconds answer_limit{1};
 
+/// Of a name that the default store has never heard of: it may be a lock of another store.
+void tell_of_default(const wait_command& request) {
+  if (const auto note = note_of_default(request.store); !note.empty())
+    complain(fmt::format("holdfast: nobody has used the lock '{}'{}\n", printable(request.name), note));
+}
+
 int conclude(const wait_command& request, bool free, boot_clock::time_point since) {
   if (request.store.json) {
     const auto waited = std::chrono::duration_cast<duration>(boot_clock::now() - since);
@@ -52,6 +58,7 @@ int perform(const wait_command& request) {
                     fmt::format("it is not known whether the lock '{}' is free: {} does not answer",
                                 printable(request.name), locks.url())};
     }
+    if (!lock && !request.store.json) tell_of_default(request);
     if (!lock || lock->holders.empty()) return conclude(request, true, since);
     const auto waited = waited_for();
     if (request.limit && waited >= *request.limit) {

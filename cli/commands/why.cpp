@@ -42,14 +42,15 @@ void print_holder(const wait_graph& graph, const claim_state& holder) {
   }
 }
 
-void print_free(const std::string& name, const palette& colours) {
-  fmt::print("{}: free\n", colours.bold(printable(name)));
+void print_free(const why_command& request, const std::string& name, const palette& colours) {
+  fmt::print("{}: free{}\n", colours.bold(printable(name)), note_of_default(request.store));
 }
 
-void print_lock(const wait_graph& graph, const lock_state& lock, const palette& colours) {
+void print_lock(const why_command& request, const wait_graph& graph, const lock_state& lock,
+                const palette& colours) {
   const auto waiting = lock.waiters.size();
   if (lock.holders.empty() && waiting == 0 && lock.pause_reason.empty())
-    return print_free(lock.name, colours);
+    return print_free(request, lock.name, colours);
   fmt::print("{}: {}{} waiting\n", colours.bold(printable(lock.name)),
              waiting == most_waiters_read ? "at least " : "", waiting);
   if (lock.holders.empty()) {
@@ -83,12 +84,10 @@ std::string account_of(const wait_graph& graph, const party& process) {
 
 void print_advice(const claim_on* hold, const std::string& options) {
   if (hold == nullptr) {
-    fmt::print("  End one of them.\n");
+    fmt::print("  End one of these processes.\n");
     return;
   }
-  fmt::print(
-      "  End one of them. Or take the hold that was granted last of those that end it; its process then acts "
-      "without the lock");
+  fmt::print("  End one of these processes. Or take a lock away from one; it then goes on without the lock");
   if (const auto command = release_command_of(*hold, options)) {
     fmt::print(":\n  {}\n", *command);
   } else {
@@ -122,8 +121,8 @@ int explain(const why_command& request, const investigation& found) {
     print_line(describe_chain(found, request.name));
     return status_of(found.deadlocks);
   }
-  if (chain.empty()) print_free(request.name, colours);
-  for (const auto* lock : chain) print_lock(*found.graph, *lock, colours);
+  if (chain.empty()) print_free(request, request.name, colours);
+  for (const auto* lock : chain) print_lock(request, *found.graph, *lock, colours);
   if (!found.deadlocks.empty()) fmt::print("\n");
   print_deadlocks(found);
   return status_of(found.deadlocks);
@@ -133,7 +132,8 @@ int list_deadlocks(const why_command& request, const investigation& found) {
   if (request.store.json) {
     print_line(describe_deadlocks(found));
   } else if (found.deadlocks.empty()) {
-    fmt::print("no deadlock among the {} locks that are waited for\n", found.graph->locks().size());
+    fmt::print("no deadlock among the {} locks that are waited for{}\n", found.graph->locks().size(),
+               note_of_default(request.store));
   } else {
     print_deadlocks(found);
   }

@@ -60,8 +60,11 @@ ending run_under(const hold& held, duration ttl, const program& command, signal_
       job.signal_group(*on_request.signal);
       job.signal_group(SIGCONT);  // a stopped process handles no signal
     } else if (!on_request.in_json) {
-      complain(fmt::format("holdfast: the release of '{}' is asked for{}{}\n", printable(request.name),
-                           request.reason.empty() ? "" : ": ", printable(request.reason)));
+      complain(
+          fmt::format("holdfast: somebody asks this job to release '{}'{}. It goes on; --on-request TERM "
+                      "would end it\n",
+                      printable(request.name),
+                      request.reason.empty() ? "" : fmt::format(" ({})", printable(request.reason))));
     }
   };
   // If a lease ends with a session, the shorter lifetime decides how long the command has to end.

@@ -97,7 +97,9 @@ TEST_F(listing, force_is_needed_to_release_for_others) {
   EXPECT_TRUE(held("x"));
   EXPECT_EQ(holdfast({"release", "--force", "x"}).out, "ended the hold of the lock 'x'\n");
   EXPECT_FALSE(held("x"));
-  EXPECT_EQ(holdfast({"release", "--force", "x"}).out, "nobody held the lock 'x'\n");
+  const auto nobody = holdfast({"release", "--force", "x"});
+  EXPECT_EQ(nobody.status, 1);
+  EXPECT_EQ(nobody.out, "nobody held the lock 'x'\n");
   EXPECT_EQ(parse_lines(holdfast({"release", "--force", "x", "--json"}).out).at(0)["ended"], 0);
 }
 
@@ -108,8 +110,9 @@ TEST_F(listing, release_ends_the_one_hold_whose_token_is_given) {
   const auto holders = show("x")["holders"];
   ASSERT_EQ(holders.size(), 2U);
   const auto& stuck = holders[0]["label"] == "stuck" ? holders[0] : holders[1];
-  EXPECT_EQ(holdfast({"release", "--force", "x", "--token", "12345678901"}).out,
-            "nobody held the lock 'x' with the token 12345678901\n");
+  const auto mistyped = holdfast({"release", "--force", "x", "--token", "12345678901"});
+  EXPECT_EQ(mistyped.status, 1);
+  EXPECT_EQ(mistyped.out, "nobody held the lock 'x' with the token 12345678901\n");
   EXPECT_EQ(holdfast({"release", "--force", "x", "--token", token(stuck)}).out,
             "ended the hold of the lock 'x'\n");
   EXPECT_EQ(second->wait().status, 76);

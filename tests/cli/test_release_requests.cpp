@@ -13,6 +13,7 @@ namespace holdfast::test {
 namespace {
 
 using testing::HasSubstr;
+using testing::MatchesRegex;
 using testing::Not;
 
 class release_requests : public command_test {
@@ -29,12 +30,15 @@ class release_requests : public command_test {
 
 TEST_F(release_requests, are_sent_to_the_command_as_the_signal_that_was_chosen) {
   auto wrapper = start_listening("USR1", {"--on-request", "USR1"});
-  EXPECT_EQ(holdfast({"release", "--ask", "x", "--reason", "deployment"}).out,
-            "asked the holder of the lock 'x' to release it\n");
+  const auto asks = holdfast({"release", "--ask", "x", "--reason", "deployment"}).out;
+  EXPECT_THAT(
+      asks, MatchesRegex("asked the holder( \\(holdfast run \\(sh\\) on .*, pid [0-9]+\\))? of the lock 'x' "
+                         "to release it\\. The holder decides, and nothing changes before\\. "
+                         "To wait for that: holdfast wait x\n"));
   const auto ended = wrapper->wait();
   EXPECT_EQ(ended.status, 5);
   EXPECT_EQ(contents(file("log")), "heard\n");
-  EXPECT_THAT(ended.err, Not(HasSubstr("asked for")));
+  EXPECT_THAT(ended.err, Not(HasSubstr("asks")));
   EXPECT_FALSE(held("x"));
 }
 
@@ -42,7 +46,10 @@ TEST_F(release_requests, are_a_line_without_a_signal_and_end_nothing) {
   auto wrapper = start_listening("USR1", {});
   EXPECT_EQ(holdfast({"release", "--ask", "x", "--reason", "a \"backup\""}).status, 0);
   EXPECT_TRUE(eventually([&] { return wrapper->err().ends_with('\n'); }));
-  EXPECT_EQ(wrapper->err(), "holdfast: the release of 'x' is asked for: a \"backup\"\n");
+  EXPECT_EQ(wrapper->err(),
+            "holdfast: somebody asks this job to release 'x' (a \"backup\"). It goes on; --on-request TERM "
+            "would end "
+            "it\n");
   EXPECT_TRUE(held("x"));
   EXPECT_THAT(holdfast({"show", "x"}).out, HasSubstr(" is asked to release: a \"backup\"\n"));
   EXPECT_EQ(show("x")["holders"][0]["release_request"], "a \"backup\"");
@@ -71,9 +78,11 @@ TEST_F(release_requests, that_come_again_say_so_and_keep_a_reason) {
   EXPECT_EQ(parse_lines(ask({"--reason", "why", "--json"}).out).at(0)["asked_before"], 0);
   const auto again = ask({});
   EXPECT_EQ(again.status, 0) << again.err;
-  EXPECT_EQ(again.out,
-            "asked the holder of the lock 'x' to release it; it was asked before, and a holder hears of the "
-            "first request only\n");
+  EXPECT_THAT(
+      again.out,
+      MatchesRegex("asked the holder \\(holdfast run \\(sh\\) on .*, pid " + std::to_string(wrapper->pid()) +
+                   "\\) of the lock 'x' to release it; it was asked before, and a holder hears of "
+                   "the first request only\\. .*\n"));
   EXPECT_EQ(show("x")["holders"][0]["release_request"], "why");
   const auto token = std::to_string(show("x")["holders"][0]["token"].get<std::uint64_t>());
   const auto in_json = parse_lines(ask({"--token", token, "--json"}).out).at(0);

@@ -255,6 +255,30 @@ TEST_F(usage, a_default_store_that_cannot_be_used_is_called_the_default) {
   EXPECT_THAT(holdfast({"run", "x", "--", "true"}, nowhere).err, Not(HasSubstr("default store")));
 }
 
+/// As over ssh or sudo, where HOLDFAST_STORE is not set: the lock that is meant is in another store.
+TEST_F(usage, a_lock_that_is_free_in_the_default_store_is_said_to_be_so_there) {
+  const auto holder = start_holder("x");
+  const process::settings forgotten{{"HOLDFAST_STORE="}, ""};
+  const auto where = "on sqlite:" + file("state") + "/";
+  const auto is_told = [&](const strings& line) {
+    const auto said = holdfast(line, forgotten);
+    EXPECT_THAT(said.out + said.err, AllOf(HasSubstr(where), HasSubstr("HOLDFAST_STORE is not set")))
+        << line.front();
+    EXPECT_THAT(holdfast(line).out, Not(HasSubstr("default store"))) << line.front();
+  };
+  is_told({"show", "x"});
+  is_told({"why", "x"});
+  is_told({"why", "--all"});
+  is_told({"release", "--ask", "x"});
+  is_told({"leader", "x"});
+  // Of a lock that the default store knows nobody has to be warned.
+  EXPECT_EQ(holdfast({"run", "known", "--", "true"}, forgotten).status, 0);
+  EXPECT_EQ(holdfast({"wait", "known"}, forgotten).err, "");
+  const auto unknown = holdfast({"wait", "x"}, forgotten);
+  EXPECT_EQ(unknown.status, 0);
+  EXPECT_THAT(unknown.err, AllOf(HasSubstr("nobody has used the lock 'x' " + where)));
+}
+
 TEST_F(usage, an_empty_store_is_no_store) {
   const auto said = holdfast({"ls", "--store", ""});
   EXPECT_EQ(said.status, 64);

@@ -96,9 +96,9 @@ function drawRing(into, members) {
 /** What ends the deadlock, as the server has found it out. A name that does not show as it is cannot be copied. */
 function advice(members) {
   const hold = members.flatMap((member) => member.holds).find((each) => each.ends_deadlock);
-  if (!hold) return [el('p', {}, 'End one of them.')];
+  if (!hold) return [el('p', {}, 'End one of these processes.')];
   const before =
-    'End one of them. Or take the hold that was granted last of those that end it; its process then acts without the lock';
+    'End one of these processes. Or take a lock away from one; it then goes on without the lock';
   if (hold.release_command)
     return [el('p', {}, `${before}:`), el('pre', {}, el('code', {}, hold.release_command))];
   return [
