@@ -49,7 +49,7 @@ bool has_terminal() {
 void tell_of_trouble(const holdfast::event& seen, bool in_json) {
   if (seen.kind != event_kind::trouble || (!in_json && is_terminal(stderr))) return;
   report({cli::status_of(seen.code),
-          fmt::format("the election '{}' has no answer of the store, and goes on: {}", seen.name, seen.text)},
+          fmt::format("the candidate for '{}' goes on waiting: {}", seen.name, seen.text)},
          in_json);
 }
 
@@ -89,7 +89,7 @@ class candidacy {
   std::optional<int> campaign(const program& command) {
     const lock_options lease = options_of(request_.wish);
     client_options options;
-    options.program(command.name()).locks(lease).flush_limit(flush_limit);
+    options.program(command.title("elect")).locks(lease).flush_limit(flush_limit);
     options.observer([in_json = request_.store.json, stands_by = false](const holdfast::event& seen) mutable {
       stands_by = stands_by || seen.kind == event_kind::queued;  // before that, an error ends the campaign
       if (stands_by) tell_of_trouble(seen, in_json);
@@ -99,7 +99,7 @@ class candidacy {
     const auto requested_at = boot_clock::now();
     std::optional<term> won;
     const auto interrupted_by = await_call(
-        locks, request_.wish, signals_, [this](int number) { return ends(number); },
+        locks, request_.wish, signals_, [this](int number) { return ends(number); }, nullptr,
         [&] {
           won = election{locks, request_.wish.name}.campaign(request_.value.empty() ? host_name()
                                                                                     : request_.value);

@@ -1,5 +1,6 @@
 #include "commands/ls.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <fmt/core.h>
 
@@ -43,6 +44,16 @@ void print_table(const std::vector<lock_summary>& locks, bool idle) {
     fmt::print("note: {}\n", to_text(note));  // the same in each line
 }
 
+/// Why nobody holds what is waited for, where the store grants nothing to anybody.
+void print_pause(const client& store, const std::vector<lock_summary>& locks) {
+  const auto first = std::ranges::find_if(
+      locks, [](const lock_summary& lock) { return lock.holders == 0 && lock.waiters != 0; });
+  if (first == locks.end()) return;
+  const auto lock = store.inspect(first->name, 0);
+  if (lock && !lock->pause_reason.empty())
+    fmt::print("\nnothing is granted now: {}\n", printable(lock->pause_reason));
+}
+
 std::vector<lock_summary> listed(const client& store, bool all) {
   const elapsed_line shown{"listing the locks of " + printable(store.url())};
   return store.list(all);
@@ -57,6 +68,7 @@ int perform(const ls_command& request) {
     for (const auto& lock : locks) print_line(describe(lock));
   } else if (!locks.empty()) {
     print_table(locks, request.all);
+    print_pause(store, locks);
   } else if (is_terminal(stdout)) {
     // Another user, as with sudo, has another default store.
     const auto url = printable(store.url());

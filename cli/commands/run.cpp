@@ -4,6 +4,7 @@
 #include <csignal>
 #include <fmt/core.h>
 #include <future>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "run/program.hpp"
 #include "run/run_wait.hpp"
 #include <holdfast/error.hpp>
+#include <holdfast/event.hpp>
 
 namespace holdfast::cli {
 
@@ -160,18 +162,23 @@ int perform(const run_command& request) {
                        SIGALRM, SIGWINCH, SIGTSTP, SIGCONT, SIGCHLD, SIGTTOU};
   const program command{request.command};
   client_options options;
-  options.program(command.name());
+  options.program(command.title("run"));
   // A store whose locks live with a session asks for one that lives as long. And who holds the lock is asked
   // for beside the wait for it, and not to hold that up where the store does not answer.
   options.locks(lock_options{}
                     .ttl(request.wish.ttl.value_or(lock_options{}.ttl()))
                     .retry(retry_policy{}.limit(std::chrono::seconds{2})));
   options.flush_limit(flush_limit);
+  const auto troubled = std::make_shared<event>();
+  options.observer([troubled](const holdfast::event& seen) {
+    if (seen.kind == event_kind::trouble) troubled->raise();
+  });
   auto locks = open_client(request.store, options);
 
   run_result result;
   result.requested_at = boot_clock::now();
-  auto waited = await_grant(locks, request.wish, signals);
+  auto waited = await_grant(locks, request.wish, signals,
+                            request.quiet || request.store.json ? nullptr : troubled.get());
   if (waited.interrupted_by) return killed_by_signal + *waited.interrupted_by;
   if (!waited.held) return conclude_denied(request, denial_of(locks, request.wish, result.requested_at));
 

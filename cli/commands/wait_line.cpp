@@ -59,21 +59,20 @@ void wait_line::draw() {
   line_.show(text());
 }
 
-std::string wait_line::place_in(const lock_state& lock) {
+std::pair<std::string, std::string> wait_line::place_in(const lock_state& lock) {
   const auto own = std::ranges::find_if(lock.waiters, own_since(since_));
   if (own == lock.waiters.end()) return {};
   const auto ahead = own - lock.waiters.begin();
   auto place =
-      ahead == 0 ? std::string{"; next in the queue"} : fmt::format("; {} ahead in the queue", ahead);
+      ahead == 0 ? std::string{"next in the queue; "} : fmt::format("{} ahead in the queue; ", ahead);
   // Of several names the turn in one queue is not the end of the wait.
-  if (!wish_.others.empty() || wish_.election) return place;
+  if (!wish_.others.empty() || wish_.election) return {place, {}};
   const auto now = boot_clock::now();
   pace_.see(lock, now);
-  if (const auto turn = pace_.turn(lock, static_cast<std::size_t>(ahead), now)) {
-    place += fmt::format("; our turn in about {}, at {}", to_text(rounded_estimate(turn->until_turn)),
-                         pace_text(*turn));
-  }
-  return place;
+  const auto turn = pace_.turn(lock, static_cast<std::size_t>(ahead), now);
+  if (!turn) return {place, {}};
+  place += fmt::format("our turn in about {}; ", to_text(rounded_estimate(turn->until_turn)));
+  return {place, fmt::format(", at {}", pace_text(*turn))};
 }
 
 std::string wait_line::text() {
@@ -83,10 +82,15 @@ std::string wait_line::text() {
   try {
     const auto [name, lock] =
         obstacle_of(locks_, wish_, since_, std::numeric_limits<std::size_t>::max(), std::nullopt);
-    if (!lock.pause_reason.empty()) return start + ": " + printable(lock.pause_reason);
+    // First what a terminal of 80 columns has room for.
+    if (!lock.pause_reason.empty()) {
+      return fmt::format("{}: nothing is granted for {} more: {}", start, to_text(lock.paused_for),
+                         printable(lock.pause_reason));
+    }
     if (lock.holders.empty()) return start;
     const auto which = wish_.others.empty() ? "" : fmt::format("'{}' is ", printable(name));
-    return fmt::format("{}: {}{}{}", start, which, holders_text(lock), place_in(lock));
+    const auto [place, pace] = place_in(lock);
+    return fmt::format("{}: {}{}{}{}", start, place, which, holders_text(lock), pace);
   } catch (const error&) {
     return start + ": the store does not answer";
   }

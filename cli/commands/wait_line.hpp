@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "claim.hpp"
@@ -26,8 +27,9 @@ class wait_line {
 
  private:
   [[nodiscard]] std::string text();
-  /// `; 2 ahead in the queue`, and when our turn may come. Empty where this process has no claim in it.
-  [[nodiscard]] std::string place_in(const lock_state& lock);
+  /// `2 ahead in the queue; `, with when our turn may come, and what that estimate is made of. Empty where this
+  /// process has no claim in it.
+  [[nodiscard]] std::pair<std::string, std::string> place_in(const lock_state& lock);
 
   const client& locks_;
   claim wish_;

@@ -103,8 +103,10 @@ std::string palette::styled(std::string_view code, std::string_view text) const 
 
 void status_line::show(std::string_view text) {
   if (!on_) return;
-  // The last column stays free: a character in it makes some terminals begin a new line.
-  complain(fmt::format("\r{}\x1b[K", shortened(text, terminal_width(stderr) - 1)));
+  // The last column stays free: a character in it makes some terminals begin a new line. So do those of the
+  // ^C that a terminal shows, which would keep the line from being wiped.
+  constexpr std::size_t spare = 3;
+  complain(fmt::format("\r{}\x1b[K", shortened(text, std::max(terminal_width(stderr), spare + 1) - spare)));
   shown_ = true;
 }
 

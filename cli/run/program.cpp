@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "failure.hpp"
+#include "output/text.hpp"
 #include <holdfast/client.hpp>
 
 namespace holdfast::cli {
@@ -93,6 +94,15 @@ program::program(std::vector<std::string> arguments)
     : arguments_{std::move(arguments)}, path_{locate(arguments_.front())} {}
 
 std::string program::name() const { return path_.substr(path_.find_last_of('/') + 1); }
+
+std::string program::title(std::string_view subcommand) const {
+  constexpr std::size_t longest = 256;
+  auto title = fmt::format("holdfast {} ({})", subcommand, printable(name()));
+  if (title.size() <= longest) return title;
+  auto end = longest - 1;
+  while ((static_cast<unsigned char>(title[end]) & 0xc0U) == 0x80U) --end;  // in the midst of a character
+  return title.substr(0, end) + ')';
+}
 
 std::vector<std::string> environment_for(const hold& held) {
   constexpr std::string_view store = "HOLDFAST_STORE=";

@@ -28,6 +28,10 @@ class program {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   /// Its name on the command line, without folders.
   [[nodiscard]] std::string name() const;
+  /// `holdfast run (backup)`: what others see beside the process id, which is that of this process. Fit for
+  /// client_options::program, whatever bytes the file's name has.
+  /// \param subcommand of this process.
+  [[nodiscard]] std::string title(std::string_view subcommand) const;
   [[nodiscard]] const std::vector<std::string>& arguments() const noexcept { return arguments_; }
 
  private:

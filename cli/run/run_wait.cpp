@@ -3,9 +3,13 @@
 #include <chrono>
 #include <csignal>
 #include <exception>
+#include <fmt/core.h>
 #include <thread>
 
 #include "commands/wait_line.hpp"
+#include "output/terminal.hpp"
+#include "output/text.hpp"
+#include <holdfast/error.hpp>
 
 namespace holdfast::cli {
 
@@ -72,6 +76,22 @@ std::optional<int> take_interruption(signal_inbox& signals, const ends_wait& end
   return std::nullopt;
 }
 
+/// Whoever has no terminal sees no line: a wait of half a minute at a server that has just started looks as
+/// if it hung. \return whether the store grants nothing.
+bool tell_of_pause(const client& locks, const claim& wish) {
+  try {
+    for (const lock_spec& each : names_of(wish)) {
+      const auto lock = locks.inspect(each.name(), 0);
+      if (!lock || lock->pause_reason.empty()) continue;
+      complain(fmt::format("holdfast: waiting for {}: {}. This is so once after a start or a failover\n",
+                           locks_text(wish), printable(lock->pause_reason)));
+      return true;
+    }
+  } catch (const error&) {  // the wait goes on, or ends with its own error
+  }
+  return false;
+}
+
 bool requests_end(int number) {
   return number == SIGHUP || number == SIGINT || number == SIGQUIT || number == SIGTERM;
 }
@@ -79,13 +99,15 @@ bool requests_end(int number) {
 }  // namespace
 
 std::optional<int> await_call(client& locks, const claim& wish, signal_inbox& signals, const ends_wait& ends,
-                              const std::function<void()>& call) {
+                              const event* troubled, const std::function<void()>& call) {
   using namespace std::chrono_literals;
   const auto requested_at = boot_clock::now();
   background_call attempt{locks, call};
   // Avoids a line that flashes up for a free lock.
   await_any({signals.get(), attempt.get()}, 150ms);
   wait_line line{locks, wish, requested_at};
+  const bool tells = troubled != nullptr && !is_terminal(stderr);
+  bool has_told = false;
   while (!attempt.ended()) {
     if (const auto number = take_interruption(signals, ends, [&] { line.clear(); })) {
       line.clear();
@@ -93,7 +115,8 @@ std::optional<int> await_call(client& locks, const claim& wish, signal_inbox& si
       return number;
     }
     line.draw();
-    await_any({signals.get(), attempt.get(), line.get()}, 1s);
+    if (tells && troubled->take() && !has_told) has_told = tell_of_pause(locks, wish);
+    await_any({signals.get(), attempt.get(), line.get(), tells ? troubled->get() : -1}, 1s);
   }
   line.clear();
   attempt.finish();
@@ -110,10 +133,10 @@ std::optional<int> await_time(duration length, signal_inbox& signals, const ends
   }
 }
 
-wait_result await_grant(client& locks, const claim& wish, signal_inbox& signals) {
+wait_result await_grant(client& locks, const claim& wish, signal_inbox& signals, const event* troubled) {
   wait_result result;
   result.interrupted_by =
-      await_call(locks, wish, signals, requests_end, [&] { result.held = acquire(locks, wish); });
+      await_call(locks, wish, signals, requests_end, troubled, [&] { result.held = acquire(locks, wish); });
   return result;
 }
 

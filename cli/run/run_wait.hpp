@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "claim.hpp"
+#include "descriptor.hpp"
 #include "signal_inbox.hpp"
 #include <holdfast/client.hpp>
 
@@ -21,15 +22,20 @@ using ends_wait = std::function<bool(int number)>;
 
 /// Calls `call` on a thread of its own, so that signals are handled and the line on the terminal is updated.
 /// A wait that is interrupted closes the client, which ends the call.
-/// \param wish for the line. \return the signal that interrupted it. \throws what the call threw.
+/// \param wish for the line. \param troubled raised when the store may grant nothing to anybody: without a
+/// terminal a line says so. Null: no such line. \return the signal that interrupted it. \throws what the call
+/// threw.
 [[nodiscard]] std::optional<int> await_call(client& locks, const claim& wish, signal_inbox& signals,
-                                            const ends_wait& ends, const std::function<void()>& call);
+                                            const ends_wait& ends, const event* troubled,
+                                            const std::function<void()>& call);
 
 /// Waits for a time, or until a signal that ends it.
 [[nodiscard]] std::optional<int> await_time(duration length, signal_inbox& signals, const ends_wait& ends);
 
 /// Waits on a thread of its own, so that signals are handled and the line on the terminal is updated. A wait
 /// that is interrupted closes the client, which withdraws the claim from the queue.
-[[nodiscard]] wait_result await_grant(client& locks, const claim& wish, signal_inbox& signals);
+/// \param troubled as for await_call.
+[[nodiscard]] wait_result await_grant(client& locks, const claim& wish, signal_inbox& signals,
+                                      const event* troubled);
 
 }  // namespace holdfast::cli

@@ -60,7 +60,7 @@ TEST_F(elect, runs_the_command_of_one_and_the_next_one_when_that_ends) {
   const auto shown = json::parse(seen.out);
   EXPECT_EQ(shown["leader"], true);
   EXPECT_EQ(shown["value"], "first");
-  EXPECT_EQ(shown["program"], "sh");
+  EXPECT_EQ(shown["program"], "holdfast elect (sh)");
   EXPECT_GT(shown["token"], 0);
   first->signal(SIGTERM);
   EXPECT_EQ(first->wait().status, 128 + SIGTERM) << "it does not stand by again";

@@ -25,7 +25,7 @@ TEST_F(elect_at_redis, a_standby_says_once_that_the_store_is_away) {
   server.kill();
   EXPECT_TRUE(eventually([&] { return standby->err().ends_with('\n'); }));
   const auto said = standby->err();
-  EXPECT_THAT(said, StartsWith("holdfast: the election 'boss' has no answer of the store, and goes on: "));
+  EXPECT_THAT(said, StartsWith("holdfast: the candidate for 'boss' goes on waiting: "));
   server.start();
   EXPECT_EQ(standby->wait().status, 0);  // it is elected, as the server has lost the key
   EXPECT_EQ(standby->err(), said) << "once for the outage";

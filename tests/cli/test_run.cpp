@@ -8,6 +8,7 @@ namespace holdfast::test {
 namespace {
 
 using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -112,7 +113,7 @@ TEST_F(run, excludes_and_says_who_holds) {
   for (const auto* wait : {"0", "50ms"}) {
     const auto said = holdfast({"run", "x", "--wait", wait, "--", "true"});
     EXPECT_EQ(said.status, 75);
-    EXPECT_THAT(said.err, AllOf(StartsWith("holdfast: "), HasSubstr("first of all"), HasSubstr("sh on ")));
+    EXPECT_THAT(said.err, AllOf(StartsWith("holdfast: "), HasSubstr("first of all"), HasSubstr("(sh) on ")));
   }
   EXPECT_EQ(holdfast({"run", "y", "--wait", "0", "--", "true"}).status, 0) << "another name is free";
   for (const auto* wait : {"50ms", "1s500ms"}) {  // as it was asked for
@@ -173,7 +174,7 @@ TEST_F(run, takes_no_former_process_with_the_same_id_for_itself) {
   write_file(file("go"), "");
   const auto refused = second.wait();
   EXPECT_EQ(refused.status, 9) << refused.err;
-  EXPECT_THAT(refused.err, HasSubstr("it is held by sh on "));
+  EXPECT_THAT(refused.err, HasSubstr("it is held by holdfast run (sh) on "));
 }
 
 TEST_F(run, advises_a_longer_wait_only_where_there_was_one) {
@@ -233,10 +234,23 @@ TEST_F(run, reports_in_json_at_the_end) {
   EXPECT_EQ(refused[0]["status"], 75);
 }
 
+TEST_F(run, takes_a_command_whatever_bytes_its_name_has) {
+  for (const auto& name : strings{"gr\xfc\xdf"
+                                  "e",
+                                  "two\nlines", std::string(250, '\xfc')}) {
+    write_file(file(name), "#!/bin/sh\n" HOLDFAST_COMMAND " show x --json\n");
+    ::chmod(file(name).c_str(), 0700);
+    const auto said = holdfast({"run", "x", "--", file(name)});
+    EXPECT_EQ(said.status, 0) << said.err;
+    const auto shown = parse_lines(said.out).at(0)["holders"][0]["program"].get<std::string>();
+    EXPECT_THAT(shown, AllOf(StartsWith("holdfast run ("), EndsWith(")")));
+  }
+}
+
 TEST_F(run, shows_the_commands_name_to_others) {
   const auto holder = start_holder("x", {"--ttl", "1h", "--label", "weekly"});
   const auto first = show("x")["holders"][0];
-  EXPECT_EQ(first["program"], "sh");
+  EXPECT_EQ(first["program"], "holdfast run (sh)");
   EXPECT_EQ(first["label"], "weekly");
   EXPECT_EQ(first["pid"], holder->pid());
   EXPECT_GT(first["expires_in_s"], 1800);

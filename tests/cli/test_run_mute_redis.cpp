@@ -1,5 +1,7 @@
 // A store that has fallen silent by the time that the command ends.
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -11,7 +13,11 @@
 namespace holdfast::test {
 namespace {
 
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 class run_at_a_mute_store : public command_test {};
 
@@ -79,6 +85,25 @@ TEST_F(run_at_a_mute_store, waits_for_a_server_that_grants_nothing_yet) {
   const auto several = start({"run", "y", "--and", "z", "--ttl", "6s", "--store", url, "--", "true"});
   EXPECT_EQ(one->wait().status, 0);
   EXPECT_EQ(several->wait().status, 0);
+}
+
+/// In a container or by cron nobody sees the line of a terminal.
+TEST_F(run_at_a_mute_store, says_once_why_a_server_that_has_started_grants_nothing) {
+  const redis_server server;
+  const std::string url = "redis://127.0.0.1:" + std::to_string(server.port()) + "?failover_guard=1h";
+  const auto quiet = start({"run", "x", "-q", "--store", url, "--", "true"});
+  const auto waiter = start({"run", "x", "--store", url, "--", "true"});
+  EXPECT_TRUE(eventually([&] { return waiter->err().ends_with('\n'); }));
+  EXPECT_THAT(holdfast({"ls", "--store", url}).out,
+              HasSubstr("\n\nnothing is granted now: the server was started "));
+  waiter->signal(SIGTERM);
+  const auto ended = waiter->wait();
+  EXPECT_EQ(ended.status, 128 + SIGTERM);
+  EXPECT_THAT(ended.err, AllOf(StartsWith("holdfast: waiting for the lock 'x': the server was started "),
+                               HasSubstr("it grants nothing new for "), EndsWith(" a failover\n")));
+  EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1);
+  quiet->signal(SIGTERM);
+  EXPECT_EQ(quiet->wait().err, "");
 }
 
 /// Whoever waits for a lock, or watches, is not kept from its signals and its limit by a store that is

@@ -24,7 +24,8 @@ TEST(run_wait, an_error_beside_the_claim_ends_the_claim) {
   ::raise(SIGUSR1);
   const auto fails = [](int) -> bool { throw std::runtime_error{"no memory"}; };
   const auto claims = [&] { EXPECT_THROW(static_cast<void>(cli::acquire(locks, wish)), error); };
-  EXPECT_THROW(static_cast<void>(cli::await_call(locks, wish, signals, fails, claims)), std::runtime_error);
+  EXPECT_THROW(static_cast<void>(cli::await_call(locks, wish, signals, fails, nullptr, claims)),
+               std::runtime_error);
   EXPECT_TRUE(holding.inspect("x").value().waiters.empty());
 }
 

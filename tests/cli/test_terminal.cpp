@@ -11,6 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 class on_terminal : public command_test {
  protected:
@@ -41,9 +42,7 @@ TEST_F(on_terminal, a_wait_tells_who_holds_and_how_many_are_ahead) {
   auto ahead = start({"run", "x", "--", "true"});
   ASSERT_TRUE(waiters("x", 1));
   auto screen = open(command({"run", "x", "--", "echo", "my turn"}));
-  EXPECT_TRUE(screen.shows("held by sh on "));
-  EXPECT_TRUE(screen.shows("the weekly one"));
-  EXPECT_TRUE(screen.shows("1 ahead in the queue"));
+  EXPECT_TRUE(screen.shows("1 ahead in the queue; held by holdfast run (sh) on "));
   ahead->signal(SIGINT);
   EXPECT_TRUE(screen.shows("next in the queue"));
   holder->signal(SIGTERM);
@@ -62,8 +61,8 @@ TEST_F(on_terminal, a_wait_estimates_its_turn_after_two_hand_overs) {
   auto screen = open(command({"run", "x", "--", "echo", "my turn"}));
   EXPECT_TRUE(screen.shows("3 ahead in the queue"));
   claims[0]->signal(SIGTERM);
-  EXPECT_TRUE(screen.shows("2 ahead in the queue"));
-  EXPECT_EQ(rest_of_line(screen), "");
+  EXPECT_TRUE(screen.shows("2 ahead in the queue; "));
+  EXPECT_THAT(rest_of_line(screen), StartsWith("held by"));
   claims[1]->signal(SIGTERM);
   EXPECT_TRUE(screen.shows("1 ahead in the queue; our turn in about "));
   EXPECT_TRUE(screen.shows(", at one hand-over every "));
@@ -87,8 +86,8 @@ TEST_F(on_terminal, a_reader_who_waits_is_told_no_turn) {
   claims[0]->signal(SIGTERM);
   EXPECT_TRUE(screen.shows("1 ahead in the queue"));
   claims[1]->signal(SIGTERM);
-  EXPECT_TRUE(screen.shows("next in the queue"));
-  EXPECT_EQ(rest_of_line(screen), "");
+  EXPECT_TRUE(screen.shows("next in the queue; "));
+  EXPECT_THAT(rest_of_line(screen), StartsWith("held by"));
   claims[2]->signal(SIGTERM);
   EXPECT_TRUE(screen.shows("my turn"));
   EXPECT_EQ(screen.wait(), 0);
@@ -99,11 +98,9 @@ TEST_F(on_terminal, a_wait_for_several_names_tells_in_whose_queue_it_stands) {
   const auto last = start_holder("z");
   const auto first = start_holder("b");
   auto screen = open(command({"run", "z", "--and", "b", "--", "echo", "my turn"}));
-  EXPECT_TRUE(screen.shows("'b' is held by sh on "));
-  EXPECT_TRUE(screen.shows("next in the queue"));
+  EXPECT_TRUE(screen.shows("next in the queue; 'b' is held by holdfast run (sh) on "));
   first->signal(SIGTERM);
-  EXPECT_TRUE(screen.shows("'z' is held by sh on "));
-  EXPECT_TRUE(screen.shows("next in the queue"));
+  EXPECT_TRUE(screen.shows("next in the queue; 'z' is held by holdfast run (sh) on "));
   last->signal(SIGTERM);
   EXPECT_TRUE(screen.shows("my turn"));
   EXPECT_EQ(screen.wait(), 0);
@@ -147,7 +144,7 @@ TEST_F(on_terminal, a_listing_is_cut_to_the_width_and_not_in_a_pipe) {
   EXPECT_EQ(screen.wait(), 0);
   const auto cut = screen.rest();
   EXPECT_THAT(cut, HasSubstr("n…  exclusive"));
-  EXPECT_THAT(cut, HasSubstr("sh on "));
+  EXPECT_THAT(cut, HasSubstr("(sh) on "));
   auto piped = open({"sh", "-c", list + " | cat"}, {"NO_COLOR=1"});
   EXPECT_EQ(piped.wait(), 0);
   EXPECT_THAT(piped.rest(), HasSubstr(name + "  exclusive"));

@@ -282,7 +282,7 @@ TEST_F(top, asks_a_holder_and_ends_a_hold_by_force_after_a_question) {
   EXPECT_TRUE(eventually([&] { return std::filesystem::exists(file("asked")); }));
   screen.type("f");
   EXPECT_TRUE(screen.shows("End the hold with token "));
-  EXPECT_TRUE(screen.shows(" on 'job' by force? sh on "));
+  EXPECT_TRUE(screen.shows(" on 'job' by force? holdfast run (sh) on "));
   EXPECT_TRUE(screen.shows("y end this hold"));
   screen.type("n");
   EXPECT_TRUE(screen.shows("nothing was done"));

@@ -56,7 +56,7 @@ class Locks(PageTest):
         tab = self.open(self.serve(), "#/lock/deploy")
         programs = "[...document.querySelectorAll('.queue .program')].map((each) => each.textContent).join()"
         tab.wait(f"{programs} === 'second,third'")
-        self.assertEqual(tab.text("#detail .cards .program"), "first")
+        self.assertEqual(tab.text("#detail .cards .program"), "holdfast run (first)")
         token = self.store.show("deploy")["holders"][0]["token"]
         self.assertIn(str(token), tab.text("#detail .cards .facts"))
 

@@ -57,7 +57,7 @@ class Release(PageTest):
         tab.click("#action .danger")
         tab.wait("!document.querySelector('#action .problem').hidden")
         self.assertEqual(tab.evaluate("document.querySelector('#action [name=secret]').value"), "")
-        self.assertEqual(self.store.show("deploy")["holders"][0]["program"], "first")
+        self.assertEqual(self.store.show("deploy")["holders"][0]["program"], "holdfast run (first)")
 
         self.fill(tab, "secret", SECRET)
         tab.click("#action .danger")
