@@ -88,15 +88,25 @@ acquisition::step acquisition::resume(time_point now, std::uint64_t random, cons
   return on_woken(now);
 }
 
+namespace {
+
+std::string kind_of(std::int64_t capacity) {
+  return capacity == store::full_capacity ? "a mutex"
+                                          : "a semaphore of " + std::to_string(capacity) + " permits";
+}
+
+}  // namespace
+
 /// The store's last word on a claim that it does not grant: to the request that made it, or, where the store
 /// had to decide on others before, to a look. Nothing of the claim is there.
 std::optional<acquisition::step> acquisition::denial_in(time_point now, const reply& r) {
   if (const auto* other = std::get_if<other_capacity>(&r)) {
-    const bool semaphore = other->capacity != store::full_capacity;
     maybe_there_ = false;
-    return fail(now, {errc::wrong_type, semaphore ? "the name is in use as a semaphore of " +
-                                                        std::to_string(other->capacity) + " permits"
-                                                  : "the name is in use as a mutex"});
+    return fail(now,
+                {errc::wrong_type, "the name is in use as " + kind_of(other->capacity) + ", and " +
+                                       kind_of(store::capacity_of(claim_)) +
+                                       " was asked for. It can be that when nobody holds it or waits for it "
+                                       "any more: until then end its users, or take another name"});
   }
   if (!std::holds_alternative<refused>(r)) return std::nullopt;
   step s = over();
