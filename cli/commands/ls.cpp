@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fmt/core.h>
+#include <cstddef>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <set>
 
 #include "output/elapsed_line.hpp"
 #include "output/json.hpp"
 #include "output/table.hpp"
 #include "output/terminal.hpp"
 #include "output/text.hpp"
+#include "why/investigation.hpp"
 
 namespace holdfast::cli {
 
@@ -54,6 +58,22 @@ void print_pause(const client& store, const std::vector<lock_summary>& locks) {
     fmt::print("\nnothing is granted now: {}\n", printable(lock->pause_reason));
 }
 
+/// A deadlock lasts until somebody ends it, who has to learn of it first. Only where few queues have to be
+/// read.
+void print_deadlocks(const client& store, const std::vector<lock_summary>& locks) {
+  constexpr std::ptrdiff_t most_queues = 64;
+  const auto queues = std::ranges::count_if(
+      locks, [](const lock_summary& lock) { return lock.holders != 0 && lock.waiters != 0; });
+  if (queues == 0 || queues > most_queues) return;
+  for (const auto& each : investigate(store, {}, [](std::size_t, std::size_t) {}).deadlocks) {
+    std::set<std::string> names;
+    for (const party* member : each.members)
+      for (const auto& held : member->holds) names.insert(printable(held.name));
+    fmt::print("\n{} among {}: 'holdfast why --all' says what ends it\n", palette{stdout}.red("deadlock"),
+               fmt::join(names, ", "));
+  }
+}
+
 std::vector<lock_summary> listed(const client& store, bool all) {
   const elapsed_line shown{"listing the locks of " + printable(store.url())};
   return store.list(all);
@@ -69,6 +89,7 @@ int perform(const ls_command& request) {
   } else if (!locks.empty()) {
     print_table(locks, request.all);
     print_pause(store, locks);
+    print_deadlocks(store, locks);
   } else if (is_terminal(stdout)) {
     // Another user, as with sudo, has another default store.
     const auto url = printable(store.url());

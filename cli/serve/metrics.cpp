@@ -65,7 +65,8 @@ void metrics_board::add(const first_waiters& waits, const std::vector<std::strin
   for (const auto& name : handed_over) ++of(name).hand_overs;
 }
 
-std::string metrics_board::text(bool is_up, boot_clock::time_point now, bool is_open_metrics) const {
+std::string metrics_board::text(bool is_up, boot_clock::time_point now, bool is_open_metrics,
+                                std::optional<std::size_t> deadlocks) const {
   const auto store = escaped(store_);
   std::string result;
   const auto begin = [&](std::string_view name, std::string_view type, std::string_view help) {
@@ -100,6 +101,10 @@ std::string metrics_board::text(bool is_up, boot_clock::time_point now, bool is_
       if (values.held == 0 || values.held_since)
         add_one("holdfast_longest_hold_seconds", prefix, seconds_since(values.held_since, now));
     }
+  }
+  if (is_up && deadlocks) {
+    begin("holdfast_deadlocks", "gauge", "Groups of processes that wait for one another for ever.");
+    fmt::format_to(std::back_inserter(result), "holdfast_deadlocks{{store=\"{}\"}} {}\n", store, *deadlocks);
   }
   // OpenMetrics names the family, whose sample has the suffix.
   begin(is_open_metrics ? "holdfast_handovers" : "holdfast_handovers_total", "counter",

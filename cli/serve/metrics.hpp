@@ -29,9 +29,11 @@ class metrics_board {
   /// What a listing does not say.
   /// \param handed_over the names that have another holder than in the snapshot before.
   void add(const first_waiters& waits, const std::vector<std::string>& handed_over);
+  /// \param deadlocks empty: not known.
   /// \param is_up whether the store answers; while it does not, what it has now is left out.
   /// \param is_open_metrics the format: OpenMetrics 1.0, or Prometheus' own text format 0.0.4.
-  [[nodiscard]] std::string text(bool is_up, boot_clock::time_point now, bool is_open_metrics) const;
+  [[nodiscard]] std::string text(bool is_up, boot_clock::time_point now, bool is_open_metrics,
+                                 std::optional<std::size_t> deadlocks = std::nullopt) const;
 
  private:
   struct figures {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <fmt/format.h>
 #include <utility>
 
@@ -23,6 +24,10 @@ constexpr std::size_t most_looks = 20;
 /// So that the cause of a failure is shown soon, and not after the usual time for retries.
 constexpr auto retry_limit = 2s;
 constexpr auto status_interval = 15s;
+/// Between two readings of all queues for deadlocks, where the locks have changed; and so much more where
+/// not.
+constexpr duration deadlocks_changed = 5s;
+constexpr duration deadlocks_unchanged = 25s;
 /// The page waits for an answer for ten seconds. What it has given up must not be done later.
 constexpr auto question_limit = 8s;
 
@@ -104,8 +109,42 @@ void service::tick() {
   investigations_.expire(now);
   changes_.expire(now);
   queues_.expire();
+  count_deadlocks();
   announce_status(now - announced_at_ >= status_interval);
   wake_streams_();
+}
+
+/// A deadlock ends by nothing but a person, who has to learn of it. So the queues are read for it: soon after
+/// a change of the locks, else now and then, and for a twentieth of the time at most.
+void service::count_deadlocks() {
+  const auto now = boot_clock::now();
+  const snapshot& last = keeper_.last();
+  if (!is_up()) deadlocks_.reset();
+  if (!is_up() || last.revision == 0 || is_counting_deadlocks_) return;
+  const auto unchanged = last.revision == deadlocks_revision_ ? deadlocks_unchanged : duration::zero();
+  if (now < count_again_at_ + unchanged) return;
+  deadlocks_revision_ = last.revision;
+  if (std::ranges::none_of(last.rows, [](const lock_row& row) { return row.lock.waiters != 0; })) {
+    deadlocks_ = 0;
+    return;
+  }
+  const auto finish = [this](std::optional<std::size_t> count, boot_clock::duration took) {
+    is_counting_deadlocks_ = false;
+    deadlocks_ = count;
+    count_again_at_ = boot_clock::now() + std::max<boot_clock::duration>(deadlocks_changed, 19 * took);
+    announce_status(false);
+    wake_streams_();
+  };
+  const investigation_cache::need need{.asked_at = now, .changed_at = changed_at_};
+  is_counting_deadlocks_ = investigations_.add({.run = [this, need, finish] {
+    const auto began = boot_clock::now();
+    std::optional<std::size_t> count;
+    try {
+      count = queues_.get(need, [this] { return read_queues(store_); }).found.deadlocks.size();
+    } catch (const std::exception&) {  // it stays unknown, and whoever asks for them gets the error
+    }
+    post_([finish, count, took = boot_clock::now() - began] { finish(count, took); });
+  }});
 }
 
 void service::announce_status(bool is_due) {
@@ -147,6 +186,7 @@ json service::status() const {
       {"store", store_.url()}, {"version", version()}, {"allows_release", static_cast<bool>(secret_)}};
   object["answered_ago_s"] = answered_at ? json(ago(*answered_at)) : json(nullptr);
   object["error"] = problem ? json(*problem) : json(nullptr);
+  object["deadlocks"] = deadlocks_ ? json(*deadlocks_) : json(nullptr);
   return object;
 }
 
@@ -188,7 +228,7 @@ http_reply service::metrics_reply(const http_request& request) const {
   http_reply reply;
   reply.content_type = is_open_metrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
                                        : "text/plain; version=0.0.4; charset=utf-8";
-  reply.body = {share(metrics_.text(is_up(), boot_clock::now(), is_open_metrics))};
+  reply.body = {share(metrics_.text(is_up(), boot_clock::now(), is_open_metrics, deadlocks_))};
   reply.is_always_sent = true;  // while slow readers keep much, somebody has to see it
   return reply;
 }

@@ -72,6 +72,7 @@ class service final : public request_handler {
   [[nodiscard]] std::optional<std::string> store_problem() const;
   [[nodiscard]] bool is_up() const;
   void announce_status(bool is_due);
+  void count_deadlocks();
   void log_outage();
 
   client store_;
@@ -97,7 +98,12 @@ class service final : public request_handler {
   outage logged_ = outage::none;
   listing_cache listings_;
   investigation_cache queues_;
-  boot_clock::time_point changed_at_{};  // when the last change that was asked for here was made
+  /// By all queues when they were read last; empty: not known.
+  std::optional<std::size_t> deadlocks_;
+  bool is_counting_deadlocks_ = false;
+  std::uint64_t deadlocks_revision_ = 0;     // of the locks, at that reading
+  boot_clock::time_point count_again_at_{};  // where the locks have changed since; else later
+  boot_clock::time_point changed_at_{};      // when the last change that was asked for here was made
 
   struct diagnosis {
     boot_clock::time_point taken_at;

@@ -104,6 +104,8 @@ TEST_F(explanations, names_a_deadlock_with_its_locks_and_processes) {
     }
   }
   EXPECT_TRUE(explanation({"z"}, 0)["deadlocks"].empty());
+  EXPECT_THAT(holdfast({"ls"}).out,
+              HasSubstr("\ndeadlock among a, b: 'holdfast why --all' says what ends it\n"));
 
   // The advice ends it.
   const auto run = holdfast({"why", "--all"});

@@ -3,6 +3,7 @@
 
 import shutil
 import signal
+import socket
 import subprocess
 import unittest
 
@@ -52,6 +53,25 @@ class Connection(PageTest):
         stopped_at = self.tab.evaluate(held)
         self.tab.wait("Number.parseInt(document.querySelector('#lost-for').textContent.slice(4)) >= 4")
         self.assertEqual(self.tab.evaluate(held), stopped_at)
+
+
+class NoStreamLeft(PageTest):
+    def test_a_page_that_gets_no_stream_says_so_and_shows_the_locks_all_the_same(self):
+        self.store.hold("held")
+        server = self.serve()
+        host, port = server.url.removeprefix("http://").split(":")
+        for _ in range(32):
+            other = socket.create_connection((host, int(port)))
+            self.addCleanup(other.close)
+            other.sendall(f"GET /api/events HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+            self.assertIn(b" 200 ", other.recv(64))
+        tab = self.browser.open()
+        self.addCleanup(tab.close)
+        tab.load(f"{server.url}/#/")
+        tab.wait("document.querySelector('#connection').dataset.state === 'polled'")
+        self.assertIn("too many streams of events are open", tab.text("#lost-text"))
+        tab.wait(row("held"))
+        self.assertEqual(tab.text("[data-tile=held] .value"), "1")
 
 
 # Answers that the test holds back: `held` has those of a path, and `let(path)` gives them. Short pauses are none.

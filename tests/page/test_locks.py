@@ -112,6 +112,7 @@ class Locks(PageTest):
         self.assertIn("waits for account/1, held by", ring)
         self.assertIn("waits for account/2, held by", ring)
         token = self.store.show("account/2")["holders"][0]["token"]
+        tab.wait("document.querySelector('#deadlock-count').textContent === '1'")
         self.assertRegex(tab.text(".deadlock pre"),
                          rf"^holdfast release --force --token {token} --store 'sqlite:/.*' -- 'account/2'$")
         self.assert_quiet(tab)

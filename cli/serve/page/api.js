@@ -46,9 +46,24 @@ export const whyPath = (name) => `/api/why/${named(name)}`;
 export const post = (path, body, secret) =>
   ask(path, {method: 'POST', body, headers: {'Content-Type': 'application/json', Authorization: `Bearer ${secret}`}});
 
+/** Why the server gives no stream of events; null: it gives one, or is not heard. An EventSource does not tell. */
+async function refusalOfEvents() {
+  const giving_up = new AbortController();
+  try {
+    const signal = AbortSignal.any([giving_up.signal, AbortSignal.timeout(PATIENCE_MS)]);
+    const response = await fetch('/api/events', {signal, credentials: 'omit', redirect: 'error'});
+    if (response.ok) return null;
+    return parse(await response.text())?.message ?? `it answers with status ${response.status}`;
+  } finally {
+    giving_up.abort();
+  }
+}
+
 /**
- * The stream of /api/events, opened again whenever it ends or falls silent.
- * \param on handlers: snapshot(data), change(data), status(data), state('connecting' | 'live' | 'lost' | 'asleep').
+ * The stream of /api/events, opened again whenever it ends or falls silent. While the server refuses it, what it would
+ * tell is read every few seconds.
+ * \param on handlers: snapshot(data), change(data), status(data),
+ * state('connecting' | 'live' | 'polled' | 'lost' | 'asleep', why the server refuses).
  */
 export class Stream {
   #on;
@@ -57,6 +72,7 @@ export class Stream {
   #retryTimer = 0;
   #silenceTimer = 0;
   #hiddenTimer = 0;
+  #isPolled = false;
 
   constructor(on) {
     this.#on = on;
@@ -86,6 +102,7 @@ export class Stream {
     this.#listen();
     const data = parse(text);
     this.#pause = FIRST_PAUSE_MS;
+    this.#isPolled = false;
     this.#on.state('live');
     this.#on[kind](data);
   }
@@ -104,9 +121,28 @@ export class Stream {
 
   #lose() {
     this.#close();
-    this.#on.state('lost');
+    if (!this.#isPolled) this.#on.state('lost');
     this.#retryTimer = setTimeout(() => this.#open(), this.#pause);
     this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE_MS);
+    this.#poll();
+  }
+
+  async #poll() {
+    const is_current = () => this.#pause !== FIRST_PAUSE_MS && !document.hidden; // no stream has come meanwhile
+    try {
+      const refusal = await refusalOfEvents();
+      if (refusal === null || !is_current()) return;
+      const [status, locks] = await Promise.all([get('/api/status'), get('/api/locks')]);
+      if (!is_current()) return;
+      this.#isPolled = true;
+      this.#on.state('polled', refusal);
+      this.#on.status(status);
+      this.#on.snapshot(locks);
+    } catch {
+      if (!is_current()) return;
+      this.#isPolled = false;
+      this.#on.state('lost');
+    }
   }
 
   #visibility() {
@@ -114,6 +150,7 @@ export class Stream {
     if (!document.hidden) return this.retry();
     this.#hiddenTimer = setTimeout(() => {
       this.#close();
+      this.#isPolled = false;
       this.#on.state('asleep');
     }, HIDDEN_MS);
   }

@@ -11,11 +11,14 @@ import {Model, ORDERS} from './model.js';
 import {lockLink, Table} from './table.js';
 
 const DEADLOCKS_MS = 5_000;
-const CONNECTION = {connecting: 'Connecting', live: 'Live', lost: 'Reconnecting', asleep: 'Paused'};
+const CONNECTION = {connecting: 'Connecting', live: 'Live', polled: 'Polling', lost: 'Reconnecting', asleep: 'Paused'};
+/** The server is heard. */
+const isHeard = (state) => state === 'live' || state === 'polled';
 
 const model = new Model();
 let status = null;
 let lostAt = null;
+let connection = 'connecting';
 let hasSnapshot = false;
 let view = null;
 
@@ -71,6 +74,11 @@ function showLongest(tile, row, moment) {
 }
 
 function showTiles() {
+  // Zero would be a statement.
+  if (!hasSnapshot) {
+    for (const {value} of Object.values(tiles)) setText(value, '–');
+    return;
+  }
   const sums = model.totals;
   setText(tiles.held.value, count(sums.held));
   setText(tiles.held.note, sums.holders === sums.held ? 'names' : `names, by ${plural(sums.holders, 'holder')}`);
@@ -88,7 +96,8 @@ function showTiles() {
 function showLocks() {
   const shown = model.shown.length;
   const listed = model.total > model.size ? `, the first ${count(model.size)} are listed` : '';
-  setText(byId('count'), (shown === model.total ? '' : `${count(shown)} of `) + plural(model.total, 'lock') + listed);
+  const all = (shown === model.total ? '' : `${count(shown)} of `) + plural(model.total, 'lock');
+  setText(byId('count'), hasSnapshot ? all + listed : '');
   byId('empty').hidden = shown > 0 || !hasSnapshot;
   setText(byId('empty'), model.total ? 'No lock matches the filter.' : 'No lock is held, and nobody waits for one.');
   showTiles();
@@ -97,16 +106,21 @@ function showLocks() {
 
 // The connection.
 
-function showConnection(state) {
-  byId('connection').dataset.state = state === 'live' && status?.error ? 'trouble' : state;
-  setText(
-    byId('connection').firstElementChild,
-    state === 'live' && status?.error ? 'Store does not answer' : CONNECTION[state],
-  );
-  lostAt = state === 'live' ? null : (lostAt ?? performance.now());
-  freeze(state !== 'live');
-  byId('lost').hidden = state !== 'lost';
-  document.body.classList.toggle('stale', state !== 'live');
+/** \param refusal why the server gives no live stream: for 'polled'. */
+function showConnection(state, refusal = '') {
+  connection = state;
+  const has_trouble = isHeard(state) && status?.error;
+  byId('connection').dataset.state = has_trouble ? 'trouble' : state;
+  setText(byId('connection').firstElementChild, has_trouble ? 'Store does not answer' : CONNECTION[state]);
+  lostAt = isHeard(state) ? null : (lostAt ?? performance.now());
+  freeze(!isHeard(state));
+  byId('lost').hidden = state !== 'lost' && state !== 'polled';
+  document.body.classList.toggle('stale', !isHeard(state));
+  if (state === 'polled') {
+    const cause = `The server gives no live stream: ${printable(refusal)}.`;
+    setText(byId('lost-text'), `${cause} The locks are read every few seconds.`);
+    setText(byId('lost-for'), '');
+  }
   showLost();
 }
 
@@ -124,10 +138,13 @@ function showStatus(data) {
   setText(byId('version'), printable(data.version));
   document.title = `${printable(data.store)} – Holdfast`;
   byId('store-error').hidden = !data.error;
+  byId('deadlock-count').hidden = !data.deadlocks;
+  setText(byId('deadlock-count'), data.deadlocks ? count(data.deadlocks) : '');
   setText(byId('store-error-text'), data.error ? `The store does not answer: ${printable(data.error)}` : '');
-  if (lostAt === null) showConnection('live');
+  if (isHeard(connection)) showConnection(connection, lastRefusal);
 }
 
+let lastRefusal = '';
 const stream = new Stream({
   snapshot(data) {
     hasSnapshot = true;
@@ -141,7 +158,10 @@ const stream = new Stream({
     detail.changed([...data.removed, ...data.changed.map((lock) => lock.name)]);
   },
   status: showStatus,
-  state: showConnection,
+  state(state, refusal = '') {
+    lastRefusal = refusal;
+    showConnection(state, refusal);
+  },
 });
 byId('retry').addEventListener('click', () => stream.retry());
 

@@ -130,6 +130,21 @@ TEST_F(serve_answers, keeps_the_hand_overs_of_a_name_with_their_holders) {
   EXPECT_EQ(get("/api/locks/never/timeline").status, 404);
 }
 
+TEST_F(serve_answers, counts_deadlocks_unasked) {
+  serve();
+  ASSERT_TRUE(eventually([&] { return metric("holdfast_deadlocks", "") == 0; })) << get("/metrics").body;
+  const auto locks_then = [this](const std::string& name, const std::string& other) {
+    return start_holder(
+        name, {},
+        "until [ -e $D/both ]; do sleep 0.05; done; exec " HOLDFAST_COMMAND " run " + other + " -- true");
+  };
+  const auto first = locks_then("a", "b");
+  const auto second = locks_then("b", "a");
+  write_file(file("both"), "");
+  EXPECT_TRUE(eventually([&] { return metric("holdfast_deadlocks", "") == 1; })) << get("/metrics").body;
+  EXPECT_EQ(get_json("/api/status")["deadlocks"], 1);
+}
+
 TEST_F(serve_answers, explains_chains_and_deadlocks_and_examines_the_store) {
   const auto holder = start_holder("a");
   serve();

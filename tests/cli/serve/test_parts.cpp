@@ -230,6 +230,10 @@ TEST(serve_metrics, say_nothing_of_what_a_store_has_that_is_away) {
       EXPECT_THAT(up, HasSubstr("\n" + name + "{store=\"store\",prefix=\"a\"} "));
       EXPECT_THAT(away, Not(HasSubstr(name)));
     }
+    EXPECT_THAT(up, Not(HasSubstr("holdfast_deadlocks"))) << "they are not known";
+    EXPECT_THAT(board.text(true, start_of_time, is_open_metrics, 2),
+                HasSubstr("\nholdfast_deadlocks{store=\"store\"} 2\n"));
+    EXPECT_THAT(board.text(false, start_of_time, is_open_metrics, 2), Not(HasSubstr("holdfast_deadlocks")));
     EXPECT_THAT(up, HasSubstr("\nholdfast_store_up{store=\"store\"} 1\n"));
     EXPECT_THAT(away, HasSubstr("\nholdfast_store_up{store=\"store\"} 0\n"));
     EXPECT_THAT(away, HasSubstr("\nholdfast_handovers_total{store=\"store\",prefix=\"a\"} 1\n"));
