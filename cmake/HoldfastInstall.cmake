@@ -58,12 +58,15 @@ if(TARGET holdfast-cli)
     COMPONENT command)
 endif()
 
-# As they lie in the sources, so that the links between them hold.
+# As they lie in the sources, so that the links between them hold. Without the pages for developers of Holdfast.
 set(documentation ${CMAKE_INSTALL_DATADIR}/doc/holdfast)
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/SECURITY.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
   ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${documentation} COMPONENT command)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/packaging DESTINATION ${documentation} COMPONENT command
-  PATTERN packaging/deb EXCLUDE)
+  PATTERN packaging/deb EXCLUDE PATTERN docs/adr EXCLUDE PATTERN docs/architecture.md EXCLUDE
+  PATTERN docs/evidence.md EXCLUDE PATTERN docs/glossary.md EXCLUDE)
+install(CODE "set(documentation \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${documentation}\")" COMPONENT command)
+install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/InstalledLinks.cmake COMPONENT command)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${documentation} COMPONENT development
   PATTERN CMakeLists.txt EXCLUDE PATTERN demo.sh EXCLUDE)
 
