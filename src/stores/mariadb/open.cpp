@@ -19,6 +19,7 @@ constexpr std::string_view known_options =
     "table ([database.]name of the lock table), create (0: do not make it), "
     "keep_idle (how long an unused name's token is remembered), "
     "mode (table, or session: locks end with the connection), "
+    "galera (one-node: all clients use this node of a cluster), "
     "session_timeout, connect_timeout, answer_timeout, socket (the path of a Unix socket), "
     "tls, ca, cert, key, tls_verify";
 
@@ -86,6 +87,10 @@ mariadb::settings settings_of(store_url& url, const client_options& options) {
   s.schema = table.schema.empty() ? s.database : table.schema;
   s.table = table.name;
   s.create = url.take_flag("create", true);
+  if (const auto galera = url.take("galera")) {
+    if (*galera != "one-node") url.refuse("the option 'galera' can only be 'one-node'");
+    s.one_node = true;
+  }
   s.link.place = place_of(s);
   s.link.connect_limit = url.take_milliseconds("connect_timeout", s.link.connect_limit, 1ms, 1h);
   take_mode(url, s.link);

@@ -41,7 +41,14 @@ TEST(mariadb_session_cluster, is_refused) {
   });
   EXPECT_EQ(refused.code, errc::foreign_store) << refused.text;
   EXPECT_THAT(refused.text, testing::AllOf(HasSubstr("Galera"), HasSubstr("mode=table")));
-  client locks{node.url()};
+  // A cluster may also lose what it has committed. One node alone is as good as a server.
+  const auto unaware = failure_of([&] {
+    client locks{node.url()};
+    mutex{locks, "stock"}.lock();
+  });
+  EXPECT_EQ(unaware.code, errc::foreign_store) << unaware.text;
+  EXPECT_THAT(unaware.text, HasSubstr("galera=one-node"));
+  client locks{node.url("?galera=one-node")};
   EXPECT_TRUE(mutex(locks, "stock").try_lock_for(60s));
 }
 
@@ -49,9 +56,9 @@ TEST(mariadb_session_url, says_what_there_is) {
   const auto refused = [](const std::string& options) {
     return failure_of([&] { client{"mysql://localhost/holdfast?" + options}; });
   };
-  for (const char* options :
-       {"mode=row", "mode=sessions", "mode=", "session_timeout=30s", "mode=table&session_timeout=30s",
-        "mode=session&session_timeout=999ms", "mode=session&session_timeout=61m"}) {
+  for (const char* options : {"mode=row", "mode=sessions", "mode=", "session_timeout=30s",
+                              "mode=table&session_timeout=30s", "galera=", "galera=two-nodes",
+                              "mode=session&session_timeout=999ms", "mode=session&session_timeout=61m"}) {
     EXPECT_EQ(refused(options).code, errc::invalid_url) << options;
   }
   EXPECT_THAT(refused("mode=row").text, testing::AllOf(HasSubstr("mode=table"), HasSubstr("mode=session")));

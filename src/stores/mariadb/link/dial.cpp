@@ -175,6 +175,14 @@ void opening::check_server() {
     throw connection_error{
         {errc::unavailable, "the server is a read-only replica; the store's URL has to lead to the primary"}};
   }
+  if (!to_.link.session && !to_.one_node && is_clustered()) {
+    throw connection_error{
+        {errc::foreign_store,
+         "the server is a node of a Galera cluster, which may lose updates of rows, and so "
+         "locks, also while nothing fails. Use a server that is in none; or lead all clients to "
+         "this one node, and write galera=one-node into their URLs"},
+        false};
+  }
 }
 
 /// Each session holds a lock with the client's random id and the role: the session that holds the lock is the
@@ -204,8 +212,7 @@ void opening::stay_out_of_slow_log() {
   static_cast<void>(try_to_ask("SET SESSION long_query_time = 31536000"));
 }
 
-/// The nodes of a Galera cluster share the tables, but not the locks that show which sessions live.
-void opening::refuse_cluster() {
+bool opening::is_clustered() {
   const auto refused =
       try_to_ask("SELECT @@global.wsrep_on = 1 AND @@global.wsrep_provider NOT IN ('', 'none')");
   const bool clustered = !refused && !column_.empty() && column_.front() == "1";
@@ -213,7 +220,12 @@ void opening::refuse_cluster() {
     const connection_error refusal = refused_entry(refused->number, refused->sentence);
     throw connection_error{refusal};
   }
-  if (!clustered) return;
+  return clustered;
+}
+
+/// The nodes of a Galera cluster share the tables, but not the locks that show which sessions live.
+void opening::refuse_cluster() {
+  if (!is_clustered()) return;
   throw connection_error{{errc::foreign_store,
                           "the server is a node of a Galera cluster, whose nodes do not know one another's "
                           "sessions; use mode=table"},

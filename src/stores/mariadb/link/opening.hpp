@@ -59,6 +59,7 @@ class opening {
   void end_session(const owner_id& of);
   void take_lock();
   void stay_out_of_slow_log();
+  [[nodiscard]] bool is_clustered();
   void refuse_cluster();
   void bind_to_session(std::chrono::milliseconds timeout);
   bool provide_tables(sql::mariadb::existing procedures_there);

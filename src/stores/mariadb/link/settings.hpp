@@ -20,7 +20,8 @@ struct settings {
   std::string database;
   std::string schema;  // the database of the table, as errors and the catalogue name it
   std::string table = "holdfast_locks";
-  bool create = true;  // whether missing tables and procedures are made
+  bool create = true;     // whether missing tables and procedures are made
+  bool one_node = false;  // all clients use this one node of a Galera cluster
 
   struct {
     bool on = false;
