@@ -39,7 +39,7 @@ void subcommands::add_to(CLI::App& app) {
 }
 
 void subcommands::add_run(CLI::App& app) {
-  auto* command = add(app, "run", "Run a command while a lock is held");
+  auto* command = add(app, "run", "Take a lock, run a command, give the lock back");
   add_name(command, run.wish.name, "The name of the lock");
   command
       ->add_flag(
@@ -183,14 +183,15 @@ void subcommands::add_why(CLI::App& app) {
 }
 
 void subcommands::add_doctor(CLI::App& app) {
-  auto* command = add(app, "doctor", "Look whether a store keeps the conditions that locks need");
+  auto* command = add(app, "doctor", "Check a store: are its settings safe for locks?");
   auto* place = command->add_option("URL", doctor.store.url, "The store, as with --store");
   place->check(no_empty_url)->type_name("");
   command->add_flag("--all", doctor.all, "Print the conditions that are kept, too; --json always does");
+  command->add_flag("--accept-unknown", doctor.accepts_unknown,
+                    "Do not count as doubtful what this user may not ask");
   add_ttl(command, doctor.ttl, "The longest ttl in use, with its grace; default: 30s");
   add_store(command, doctor.store)->excludes(place);
-  command->footer(
-      "The exit status is 0 if all conditions are kept, 1 if one may not be, and 2 if one is broken.");
+  command->footer("The exit status is 0 if all checks passed, 1 if one may not have, and 2 if one failed.");
 }
 
 void subcommands::add_top(CLI::App& app) {

@@ -31,16 +31,6 @@ std::string coloured(grade of, const palette& colours) {
   return padded;
 }
 
-int status_of(grade worst) {
-  switch (worst) {
-    case grade::kept: return success;
-    case grade::unknown:
-    case grade::warning: return doubtful;
-    case grade::broken: return broken;
-  }
-  return broken;
-}
-
 void print_finding(const finding& one, const palette& colours) {
   fmt::print("{} {}: {}\n", coloured(one.result, colours), one.condition, printable(one.observed));
   if (one.result == grade::kept) return;
@@ -60,8 +50,9 @@ void print_text(const std::vector<finding>& all, bool with_kept) {
     for (const finding& each : all) {
       if (each.subject == subject) here.emplace(each.result, &each);
     }
-    fmt::print("{}: {} of {} conditions are kept\n", colours.bold(printable(subject)),
-               here.count(grade::kept), here.size());
+    const auto passed = here.count(grade::kept);
+    fmt::print("{}: {} {} checks passed\n", colours.bold(printable(subject)),
+               passed == here.size() ? std::string{"all"} : fmt::format("{} of", passed), here.size());
     for (const auto& [result, each] : here) {
       if (with_kept || result != grade::kept) print_finding(*each, colours);
     }
@@ -69,6 +60,16 @@ void print_text(const std::vector<finding>& all, bool with_kept) {
 }
 
 }  // namespace
+
+exit_status status_of(grade worst, bool accepts_unknown) {
+  switch (worst) {
+    case grade::kept: return success;
+    case grade::unknown: return accepts_unknown ? success : doubtful;
+    case grade::warning: return doubtful;
+    case grade::broken: return broken;
+  }
+  return broken;
+}
 
 int perform(const doctor_command& request) {
   client_options options;
@@ -86,7 +87,7 @@ int perform(const doctor_command& request) {
   } else {
     print_text(all, request.all);
   }
-  return status_of(worst);
+  return status_of(worst, request.accepts_unknown);
 }
 
 }  // namespace holdfast::cli

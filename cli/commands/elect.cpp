@@ -120,7 +120,8 @@ class candidacy {
         held.loss().value_or(end.lost ? loss_reason::not_renewed : loss_reason::ended_at_store);
     const bool ended = end.lost;
     end.lost = lost_at_release(
-                   locks, [&] { return held.resign(); }, locks_text(request_.wish), !request_.store.json) ||
+                   locks, [&] { return held.resign(); }, locks_text(request_.wish),
+                   !request_.store.json && !end.lost) ||
                end.lost;
     tell(end, ended, token, reason, waited, lasted);
     // A command on the keyboard's side of the terminal gets Ctrl-C alone.

@@ -195,7 +195,8 @@ int perform(const run_command& request) {
   if (const lease* lost = held.lost_lease()) result.lost.emplace(lost->name(), lost->token().value());
   if (held.leases().size() == 1) result.lost = result.tokens.front();
   end.lost = lost_at_release(
-                 locks, [&] { return held.release(); }, locks_text(request.wish), !request.store.json) ||
+                 locks, [&] { return held.release(); }, locks_text(request.wish),
+                 !request.store.json && !end.lost) ||
              end.lost;
   // Not sooner: a second Ctrl-C would end this process, and the lock would stay held for its ttl.
   signals.discard();

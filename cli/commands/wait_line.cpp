@@ -138,8 +138,8 @@ std::string holders_text(const lock_state& lock) {
   const auto more = others == 0 ? "" : fmt::format(", and {} more", others);
   if (!first.token) return fmt::format("held by {}{}", to_text(first.claimant), more);
   if (first.claimant.released) {
-    return fmt::format("released by {}, and kept for {} more{}", to_text(first.claimant),
-                       to_text(first.expires_in), more);
+    return fmt::format("taken for {} more, though its job has ended (--at-least): {}{}",
+                       to_text(first.expires_in), to_text(first.claimant), more);
   }
   return fmt::format("held by {}, for {}{}", to_text(first.claimant), to_text(first.age), more);
 }

@@ -52,7 +52,7 @@ TEST_F(doctor_on_mariadb, finds_a_server_in_order) {
   EXPECT_EQ(run.status, status_in_order()) << run.out << run.err;
   EXPECT_THAT(
       of_store(run.out),
-      AllOf(HasSubstr("/holdfast: 14 of 14 conditions"),
+      AllOf(HasSubstr("/holdfast: all 14 checks passed"),
             HasSubstr("kept     persistence: innodb_flush_log_at_trx_commit is 1"),
             HasSubstr("kept     rights: the user holdfast@% may call all procedures"),
             HasSubstr("kept     schema: locks.own is that of this version"), Not(HasSubstr("mend:"))));

@@ -52,7 +52,7 @@ TEST_F(doctor_on_postgresql, finds_a_server_in_order) {
   const auto run = holdfast({"doctor", "--store", place(server), "--all"});
   EXPECT_EQ(run.status, status_in_order()) << run.out << run.err;
   EXPECT_THAT(of_store(run.out),
-              AllOf(HasSubstr("/holdfast: 15 of 15 conditions"),
+              AllOf(HasSubstr("/holdfast: all 15 checks passed"),
                     HasSubstr("kept     persistence: fsync is on, synchronous_commit is on"),
                     HasSubstr("kept     rights: the user holdfast may execute all"),
                     HasSubstr("kept     schema: locks.own is complete"), Not(HasSubstr("mend:"))));

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "commands/doctor.hpp"
 #include "doctor_fixture.hpp"
 
 namespace holdfast::test {
@@ -77,11 +78,19 @@ TEST_F(doctor_on_sqlite, finds_a_file_in_order_and_leaves_nothing_behind) {
   const auto before = names();
   const auto run = holdfast({"doctor", "--store", store(), "--all"});
   EXPECT_EQ(run.status, 0) << run.out << run.err;
-  EXPECT_THAT(run.out, AllOf(HasSubstr("15 of 15 conditions are kept"),
-                             HasSubstr("kept     journal: the journal mode is wal"),
-                             HasSubstr("kept     file: it can be read, and has "), Not(HasSubstr("vm clock")),
-                             Not(HasSubstr("mend:"))));
+  EXPECT_THAT(run.out,
+              AllOf(HasSubstr("all 15 checks passed"), HasSubstr("kept     journal: the journal mode is wal"),
+                    HasSubstr("kept     file: it can be read, and has "), Not(HasSubstr("vm clock")),
+                    Not(HasSubstr("mend:"))));
   EXPECT_EQ(names(), before);
+}
+
+TEST(doctor_status, can_be_in_order_where_few_rights_leave_something_unknown) {
+  using grade = finding::grade;
+  EXPECT_EQ(cli::status_of(grade::unknown, false), 1);
+  EXPECT_EQ(cli::status_of(grade::unknown, true), 0);
+  EXPECT_EQ(cli::status_of(grade::warning, true), 1);
+  EXPECT_EQ(cli::status_of(grade::broken, true), 2);
 }
 
 TEST_F(doctor_on_sqlite, finds_a_file_in_order_while_clients_have_it_open) {

@@ -1,7 +1,6 @@
 // A store that has fallen silent by the time that the command ends.
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -13,7 +12,6 @@
 namespace holdfast::test {
 namespace {
 
-using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;

@@ -26,11 +26,11 @@ TEST_F(run_rests, at_least_keeps_the_lock_without_a_process) {
   EXPECT_THAT(holdfast({"ls"}).out, HasSubstr(" (nightly), released\n"));
   EXPECT_EQ(parse_lines(holdfast({"ls", "--json"}).out).at(0)["holder"]["released"], true);
   EXPECT_THAT(holdfast({"why", "job"}).out,
-              AllOf(HasSubstr("released by true on "), HasSubstr("; it rests for 59m"),
+              AllOf(HasSubstr("released by holdfast run (true) on "), HasSubstr("; it rests for 59m"),
                     Not(HasSubstr("waits for no lock")), Not(HasSubstr("held by"))));
   const auto late = holdfast({"run", "job", "--wait", "0", "--", "true"});
   EXPECT_EQ(late.status, 75);
-  EXPECT_THAT(late.err, HasSubstr("it is released by"));
+  EXPECT_THAT(late.err, HasSubstr("it is taken for "));
   const auto reply = holdfast({"release", "--ask", "job"});
   EXPECT_EQ(reply.status, 1) << reply.out;
   EXPECT_THAT(reply.out, HasSubstr("has released it, and the store keeps it for"));
