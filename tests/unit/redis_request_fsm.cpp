@@ -349,6 +349,8 @@ TEST(redis_request_errors, are_told_apart) {
     EXPECT_FALSE(t.maybe_executed) << "it was refused";
   }
   EXPECT_EQ(request_error_of("OOM command not allowed").reason.code, errc::exhausted);
+  EXPECT_THAT(request_error_of("OOM command not allowed").reason.message, HasSubstr("maxmemory"));
+  EXPECT_THAT(request_error_of("NOPERM this user").reason.message, HasSubstr("holdfast doctor"));
   EXPECT_FALSE(request_error_of("ERR unknown command").retryable);
 }
 

@@ -18,8 +18,11 @@ store::request_error request_error_of(const std::string& error) {
       {"NOAUTH", errc::permission_denied, false,
        "; give the password, and the user in the store's URL if it is not 'default'"},
       {"WRONGPASS", errc::permission_denied, false, "; check the user in the store's URL, and the password"},
-      {"NOPERM", errc::permission_denied, false},
-      {"OOM", errc::exhausted, true},
+      {"NOPERM", errc::permission_denied, false,
+       "; 'holdfast doctor' names all rights that are missing, docs/stores/redis.md has the line that gives "
+       "them"},
+      {"OOM", errc::exhausted, true,
+       "; the server's memory is full: raise its maxmemory, or give locks a server of their own"},
       {"LOADING", errc::unavailable, true},
       {"BUSY", errc::unavailable, true},
       {"READONLY", errc::unavailable, true},  // a failover may be under way
