@@ -27,8 +27,8 @@ class wait_line {
 
  private:
   [[nodiscard]] std::string text();
-  /// `2 ahead in the queue; `, with when our turn may come, and what that estimate is made of. Empty where this
-  /// process has no claim in it.
+  /// `2 ahead in the queue; `, with when our turn may come, and what that estimate is made of. Empty where
+  /// this process has no claim in it.
   [[nodiscard]] std::pair<std::string, std::string> place_in(const lock_state& lock);
 
   const client& locks_;
