@@ -64,6 +64,16 @@ TEST_F(doctor, finds_a_guard_that_is_too_short) {
   EXPECT_EQ(condition(url, "persistence", 0, {"--ttl", "20s"})["result"], "kept");
 }
 
+TEST_F(doctor, finds_a_longer_guard_that_another_client_has_asked_for) {
+  redis_server server;
+  server.forget_start();
+  EXPECT_EQ(
+      holdfast({"run", "trial", "--store", server.guarded_url("?failover_guard=25h"), "--", "true"}).status,
+      0);
+  is(condition(server.guarded_url(), "longest guard", 1), "warning", "failover_guard of 90000 s",
+     "redis-cli DEL ");
+}
+
 TEST_F(doctor, finds_eviction_and_a_full_memory) {
   redis_server server;
   server.forget_start();

@@ -169,7 +169,8 @@ void ledger::acquired(const tickets::request& request, bool late, const tickets:
     violated("a claim was made twice", name, at.token.value());
   }
   // Where the last token is forgotten only the clock keeps tokens rising, unless it was set back too far.
-  const bool clock_is_behind = last_granted_[name] >= static_cast<std::uint64_t>(at_.wall_now());
+  const bool clock_is_behind = last_granted_[name] >= static_cast<std::uint64_t>(at_.wall_now()) &&
+                               (clock_went_back_ || !at_.ends_by_wall_clock);
   if (std::exchange(forgets_[name], false) && clock_is_behind) {
     last_granted_[name] = 0;
     begin_era(name);

@@ -173,7 +173,7 @@ void ledger::requested(std::size_t name) {
   const std::vector<standing> there = look_();
   for (const standing& s : there) {
     if (s.name != name || s.expires <= at_.lease_now()) continue;
-    const fact* const f = find(name, s.owner, s.token);
+    const fact* const f = find_exactly(name, s.owner, s.token);
     if (f == nullptr || f->granted != s.granted || f->weight != s.weight) {
       violated("a request to release has changed a claim", name, s.token);
     } else if (s.expires > f->gone) {

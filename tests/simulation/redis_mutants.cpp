@@ -16,6 +16,7 @@ struct script {
   std::string_view sha1;
   std::string_view text;
 };
+constexpr auto acquire = std::to_array<script>({{text::acquire_sha1, text::acquire}});
 constexpr auto release = std::to_array<script>({{text::release_sha1, text::release}});
 constexpr auto renew = std::to_array<script>({{text::renew_sha1, text::renew}});
 constexpr auto look = std::to_array<script>({{text::look_sha1, text::look}});
@@ -50,6 +51,9 @@ struct change {
   std::string_view from;  // has to be found once
   std::string_view to;
 };
+
+/// A token drawn in a guard is ahead of the clock by a whole guard, and not by what is left of it.
+constexpr change from_a_guard_on{"ARGV[#ARGV]:sub(8) * 1000)", "micros + 3000000)"};
 
 template <class Scripts>
 void change_all(const Scripts& scripts, std::initializer_list<change> changes,
@@ -142,6 +146,10 @@ lua_mutation::lua_mutation(mutant which) {
     case mutant::former_primary_too_short:
       change_all(guard, {{"now - since < former_primary then", "now - since < former_primary / 2 then"}},
                  texts_);
+      break;
+    case mutant::guard_head_start: change_all(acquire, {from_a_guard_on}, texts_); break;
+    case mutant::fence_forgotten_early:
+      change_all(acquire, {from_a_guard_on, {"math.max(0, math.min(ahead, furthest_ahead))", "0"}}, texts_);
       break;
     case mutant::moment_not_told:
       change_all(release,

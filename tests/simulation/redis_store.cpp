@@ -15,6 +15,8 @@ namespace holdfast::sim {
 
 namespace {
 
+constexpr auto least_keep = std::chrono::seconds{1};  // as the URL has it
+
 /// One command, as a client wrote it: an array of bulk strings.
 void read_command(std::string_view& bytes, std::vector<std::string_view>& arguments) {
   const auto number = [&] {
@@ -82,6 +84,12 @@ void redis_store::begin(scene& in, site& at, ledger& account) {
     speech.guard = std::chrono::ceil<milliseconds>(longest_ttl);
     speech.former_primary = min_replicas_max_lag_.value_or(milliseconds{0});
   }
+  // Chance of its own: the rest of a seed's world is the same with any keep.
+  randomness of_keep = in.chance;
+  speech.keep = redis::dialect{}.keep;
+  if (!speech.votes && of_keep.one_in(2))
+    speech.keep = std::chrono::ceil<milliseconds>(of_keep.between(least_keep, longest_ttl));
+  empties_without_restart = !speech.votes && of_keep.one_in(2);
   if (with_ == mutant::guard_without_lag) speech.guard -= speech.former_primary;
   if (with_ == mutant::former_primary_ignored) speech.guard += std::exchange(speech.former_primary, {});
   kills_former = !has_hostile_lines || in.chance.one_in(2);

@@ -41,9 +41,11 @@ void server_fault_injector::strike_servers(kind number, client& c, std::size_t /
       return around_.server.stop_until(in.now + up_to(in.chance.one_in(4) ? 4s : 300ms));
     case fault::restart_whole:
     case fault::restart_some: return crash(cause, up_to(1500ms));
-    case fault::restart_empty:
-      if (!crashing_) go_down(cause, up_to(1500ms));
-      return;
+    case fault::restart_empty: {
+      const duration down = up_to(1500ms);
+      if (crashing_) return;
+      return around_.store.empties_without_restart ? empty() : go_down(cause, down);
+    }
     case fault::failover: return crash(cause, up_to(100ms));
     case fault::partition: return crash(cause, up_to(in.chance.one_in(2) ? 1500ms : 6s));
     case fault::holds_ended: return end_holds(c);
@@ -88,6 +90,14 @@ void server_fault_injector::step(duration by) {
   } else {
     around_.account.broken(std::nullopt, parted_until_);
   }
+}
+
+/// Nobody is told, and no guard begins.
+void server_fault_injector::empty() {
+  if (around_.server.is_down()) return;
+  around_.account.forgot_grants(false, parted_until_);
+  around_.store.forget();
+  around_.account.changed(around_.store.claims(), true);
 }
 
 /// Ends a hold, as somebody does who may; or lets the store throw away what it likes, where stores do that.

@@ -14,7 +14,7 @@ class server_fault_injector final : public fault_injector {
     server_stop = client_faults,
     restart_whole,     // keeping all
     restart_some,      // keeping what was there a moment ago
-    restart_empty,     // keeping nothing
+    restart_empty,     // keeping nothing; in some worlds it is emptied while it runs
     failover,          // to a replica that was some writes behind
     holds_ended,       // by somebody who may, or by the eviction of a key
     lease_clock_step,  // of the server
@@ -36,6 +36,7 @@ class server_fault_injector final : public fault_injector {
   void heal_servers() override;
   [[nodiscard]] bool can_be(fault which) const;
   void step(duration by);
+  void empty();
   void end_holds(client& c);
   void crash(fault cause, duration down);
   void part(duration length);

@@ -27,6 +27,9 @@ class simulated_store {
   /// for the connection's own last write alone, as Valkey and Redis from 7.2 on have it.
   bool has_hostile_lines = false;
 
+  /// In this world whoever empties the store does so while it runs (FLUSHALL), and not by a restart.
+  bool empties_without_restart = false;
+
   /// Begins a world, empty but for what belongs to others.
   virtual void begin(scene& in, site& at, ledger& account) = 0;
   /// A client's link.

@@ -157,7 +157,7 @@ std::int64_t redis_server::info(std::string_view field) {
 
 void redis_server::forget_start(const std::string& prefix) {
   ask({"SET", "{" + prefix + "}\x1f" + "guard",
-       info_text("master_replid") + ' ' + info_text("run_id") + " 1 0 none"});
+       info_text("master_replid") + ' ' + info_text("run_id") + " 1/0/0 0 none"});
 }
 
 void redis_server::stop() {

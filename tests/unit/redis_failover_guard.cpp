@@ -86,18 +86,33 @@ TEST(redis_failover_guard, has_a_marker_that_is_no_key_of_a_lock) {
 TEST(redis_failover_guard, lasts_as_long_as_the_server_says_and_says_why) {
   failover_guard guard;
   EXPECT_FALSE(guard.pause_at(now));
-  EXPECT_FALSE(
-      guard.hear(list({number(18'000), number(12'000), text("changed"), number(30'000)}), dialect{}, now));
+  constexpr std::int64_t ends = 1'800'000'000'000;
+  EXPECT_FALSE(guard.hear(
+      list({number(18'000), number(12'000), text("changed"), number(30'000), text("aa"), number(ends)}),
+      dialect{}, now));
   const auto pause = guard.pause_at(now);
   ASSERT_TRUE(pause);
   EXPECT_EQ(pause->left, 18s);
-  EXPECT_EQ(pause->length, 30s);
+  EXPECT_EQ(pause->ends.count(), ends) << "tokens are drawn above that";
   EXPECT_EQ(pause->reason.code, errc::unavailable);
   EXPECT_THAT(pause->reason.message,
               AllOf(HasSubstr("12 s ago"), HasSubstr("18 s more"), HasSubstr("failover_guard")));
   EXPECT_THAT(guard.pause_at(now + 10s)->reason.message, AllOf(HasSubstr("22 s ago"), HasSubstr("8 s more")));
   EXPECT_TRUE(guard.pause_at(now + 18s - 1ms));
   EXPECT_FALSE(guard.pause_at(now + 18s));
+}
+
+TEST(redis_failover_guard, says_that_another_client_has_asked_for_a_longer_one) {
+  failover_guard guard;
+  const auto say = [&](std::int64_t longest) {
+    EXPECT_FALSE(
+        guard.hear(list({number(18'000), number(0), text("changed"), number(longest)}), dialect{}, now));
+    return guard.pause_at(now)->reason.message;
+  };
+  EXPECT_THAT(say(30'000), testing::EndsWith("(failover_guard)"));
+  EXPECT_THAT(say(90'000'000),
+              AllOf(HasSubstr("failover_guard of 90000 s, which another client has asked for"),
+                    HasSubstr("this one asks for 30 s"), HasSubstr("redis-cli DEL")));
 }
 
 TEST(redis_failover_guard, is_over_where_the_server_says_so) {
@@ -255,7 +270,7 @@ class redis_pause : public testing::Test {
   }
 
   dialect in_;
-  failover_guard::pause pause_{{errc::unavailable, "it may have forgotten"}, 18s, 30s};
+  failover_guard::pause pause_{{errc::unavailable, "it may have forgotten"}, 18s, 30000ms};
 };
 
 TEST_F(redis_pause, goes_with_every_request_that_could_grant) {

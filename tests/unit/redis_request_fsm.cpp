@@ -104,14 +104,14 @@ TEST_F(redis_request_fsm, says_which_claim_ends_at_one_of_several_servers) {
   for (const auto kind : {tickets::task::release, tickets::task::withdraw}) {
     auto ends = request_for(kind);
     ends.last = fencing_token{7};
-    EXPECT_THAT(arguments_of(ends), ElementsAre(owner.hex(), "3600000", last));
+    EXPECT_THAT(arguments_of(ends), ElementsAre(owner.hex(), "3601000", last));
     ends.met_foreign = true;
-    EXPECT_THAT(arguments_of(ends), ElementsAre(owner.hex(), "3600000", last, "foreign"));
+    EXPECT_THAT(arguments_of(ends), ElementsAre(owner.hex(), "3601000", last, "foreign"));
   }
   auto forced = request_for(tickets::task::force_release);
   forced.step = tickets::ballot_step::end;
   forced.last = fencing_token{7};
-  EXPECT_THAT(arguments_of(forced), ElementsAre(owner.hex(), "3600000", last));
+  EXPECT_THAT(arguments_of(forced), ElementsAre(owner.hex(), "3601000", last));
 }
 
 TEST_F(redis_request_fsm, sends_no_renewal_again_after_its_time) {

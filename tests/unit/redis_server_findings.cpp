@@ -2,6 +2,7 @@
 // say it.
 
 #include <algorithm>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string>
 
@@ -12,6 +13,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using grade = finding::grade;
+using testing::AllOf;
+using testing::HasSubstr;
 
 /// A server in order, on another host, with a password.
 server_facts facts() {
@@ -137,12 +140,12 @@ TEST(redis_server_findings, tell_how_long_nothing_is_granted) {
   young.info["uptime_in_seconds"] = "10";
   young.info["master_replid"] = "ab";
   EXPECT_EQ(pause_left(young, 30s, 1000s), 20s);
-  young.guard_marker = "ab cd 30000 0 none";
+  young.guard_marker = "ab cd 30000/0/0 0 none";
   EXPECT_EQ(pause_left(young, 30s, 1000s), 0s) << "it knows all its grants";
-  young.guard_marker = "ab cd 60000 990000 changed";
+  young.guard_marker = "ab cd 60000/1000000/30000 990000 changed";
   EXPECT_EQ(pause_left(young, 30s, 1000s), 50s) << "the longest guard in use counts";
   EXPECT_EQ(condition(young, "pause").result, grade::kept) << "long ago by the clock of today";
-  young.guard_marker = "ff cd 60000 0 none";
+  young.guard_marker = "ff cd 60000/0/0 0 none";
   EXPECT_EQ(pause_left(young, 30s, 1000s), 20s) << "of another server";
   young.info["run_id"] = "cd";
   EXPECT_EQ(pause_left(young, 30s, 1000s), 0s) << "with its first replica it took another id";
@@ -150,6 +153,26 @@ TEST(redis_server_findings, tell_how_long_nothing_is_granted) {
   EXPECT_EQ(pause_left(young, 30s, 1000s), 20s) << "it was promoted";
   young.guard_marker = "ab cd -5 99999999999999999999 x";
   EXPECT_LE(pause_left(young, 30s, 1000s), 30s);
+}
+
+TEST(redis_server_findings, tell_of_a_guard_that_another_client_has_asked_for) {
+  server_facts armed = facts();
+  const auto rows = [&](const dialect& in) {
+    const auto all = findings_of(armed, in, 30s);
+    return std::count_if(all.begin(), all.end(),
+                         [](const finding& f) { return f.condition == "longest guard"; });
+  };
+  EXPECT_EQ(rows({}), 0) << "no marker";
+  armed.guard_marker = "ab cd 90000000/0/0 0 none";
+  const finding found = condition(armed, "longest guard");
+  EXPECT_EQ(found.result, grade::warning);
+  EXPECT_THAT(found.observed, AllOf(HasSubstr("90000 s"), HasSubstr("30 s")));
+  EXPECT_THAT(found.remedy, HasSubstr(R"x(redis-cli DEL "$(printf '%s\037%s' '{holdfast:}' guard)")x"));
+  dialect same;
+  same.guard = 25h;
+  EXPECT_EQ(rows(same), 0);
+  same.guard = 0s;
+  EXPECT_EQ(rows(same), 0) << "this client does not keep to it";
 }
 
 TEST(redis_server_findings, overflow_at_no_number) {

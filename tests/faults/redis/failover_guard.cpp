@@ -20,6 +20,7 @@ using test::fault_proxy;
 using test::redis_server;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr auto guard = 6s;
 lock_options brief() { return lock_options{}.ttl(guard); }
@@ -269,6 +270,44 @@ TEST(redis_guard_of_clocks, has_tokens_rise_over_a_failover) {
   ASSERT_EQ(replica.ask({"REPLICAOF", "NO", "ONE"}), "OK");
   client others{replica.guarded_url(with_guard)};
   EXPECT_GT((mutex{others, "stock", brief()}.acquire().token()), forgotten);
+}
+
+std::int64_t micros_of(redis_server& server) {
+  std::istringstream time{server.ask({"TIME"})};
+  std::int64_t seconds = 0;
+  std::int64_t micros = 0;
+  time >> seconds >> micros;
+  return seconds * 1'000'000 + micros;
+}
+
+// Else a server that forgets its last token, after FLUSHALL say, would draw a lower one.
+TEST(redis_guard_of_starts, draws_no_token_that_is_ahead_of_the_clock_when_it_is_granted) {
+  redis_server server;
+  await([&] { return server.info("uptime_in_seconds") >= 4; }, "it does not count");
+  client locks{server.guarded_url(with_guard)};
+  auto first = mutex{locks, "stock", brief()}.acquire();
+  EXPECT_LE(first.token().value(), micros_of(server));
+  server.ask({"FLUSHALL"});
+  client others{server.url()};
+  EXPECT_GT((mutex{others, "stock", brief()}.acquire().token()), first.token());
+}
+
+TEST(redis_guard_of_starts, of_another_client_counts_until_it_is_forgotten_by_hand) {
+  redis_server server;
+  client locks{server.guarded_url("?failover_guard=25h")};
+  const auto paused = failure_of([&] { static_cast<void>(mutex{locks, "stock", brief()}.try_lock()); });
+  EXPECT_THAT(paused.text, Not(HasSubstr("another client")));
+  client others{server.guarded_url(with_guard)};
+  expect_pause(others, "failover_guard of 90000 s, which another client has asked for");
+  auto waiting = std::async(std::launch::async, [&] { return mutex{others, "stock", brief()}.acquire(); });
+  expect_waiter(others);
+  // As the message says.
+  const auto key = std::string{"{holdfast:}\x1f"} + "guard";
+  EXPECT_EQ(server.ask({"DEL", key}), "1");
+  const auto held = waiting.get();
+  const auto ahead = static_cast<std::int64_t>(held.token().value()) - micros_of(server);
+  const auto left = std::stoll(server.ask({"PTTL", std::string{"{holdfast:stock}\x1f"} + "fence"}));
+  EXPECT_GT(left, ahead / 1000) << "the server draws a lower token after it";
 }
 
 TEST(redis_guard_of_starts, begins_with_an_older_copy) {

@@ -8,6 +8,7 @@
 #include "stores/redis/protocol/scripts.hpp"
 #include "stores/redis/protocol/server_errors.hpp"
 #include "stores/redis/protocol/server_facts.hpp"
+#include "stores/redis/protocol/shell_words.hpp"
 
 namespace holdfast::redis {
 
@@ -21,6 +22,16 @@ std::string_view text_of(std::string_view cause) {
 }
 
 std::string seconds(std::chrono::seconds length) { return std::to_string(length.count()) + " s"; }
+
+/// \param longest in use: another client may have asked for a longer one than this.
+std::string option_text(const dialect& in, milliseconds longest, const guard_marker& at) {
+  const milliseconds own = in.guard + in.former_primary;
+  if (longest <= own) return in.guard_option;
+  return std::string{in.guard_option} + " of " + seconds(std::chrono::ceil<std::chrono::seconds>(longest)) +
+         ", which another client has asked for; this one asks for " +
+         seconds(std::chrono::ceil<std::chrono::seconds>(own)) + ". If no lock with a longer ttl is held, " +
+         "redis-cli DEL " + key_for_shell(at.key(in.prefix)) + " forgets the longer one";
+}
 
 /// Says what to do where the question is refused.
 store::request_error refusal_of(const std::string& error, const std::string& marker,
@@ -69,20 +80,20 @@ std::optional<store::request_error> failover_guard::hear(const value& reply, con
                                                          store::time_point now, const guard_marker& at) {
   if (reply.is(value::kind::error)) return refusal_of(reply.text, at.key(in.prefix), in.guard_option);
   // A server is not trusted.
-  const auto time_in = [&](std::size_t index) {
+  const auto time_in = [&](std::size_t index, std::int64_t most = longest_ms) {
     const bool given = index < reply.items.size() && reply.items[index].is(value::kind::number);
-    return milliseconds{given ? std::clamp<std::int64_t>(reply.items[index].number, 0, longest_ms) : 0};
+    return milliseconds{given ? std::clamp<std::int64_t>(reply.items[index].number, 0, most) : 0};
   };
   if (!reply.is(value::kind::list) || reply.items.empty() || !reply.items[0].is(value::kind::number)) {
     return store::request_error{
         {errc::corrupt_store, "the server's reply has not the form that the script returns"}, false, false};
   }
-  option_ = in.guard_option;
+  option_ = option_text(in, time_in(3), at);
   const milliseconds left = time_in(0);
   until_ = left.count() == 0 ? store::time_point{} : now + left;
   since_ = now - time_in(1);
   cause_ = reply.items.size() > 2 ? reply.items[2].text : std::string{};
-  length_ = time_in(3);
+  ends_ = time_in(5, latest_ms);
   if (reply.items.size() > 4 && reply.items[4].text.size() <= longest_marker) marker_ = reply.items[4].text;
   return std::nullopt;
 }
@@ -97,7 +108,7 @@ std::optional<failover_guard::pause> failover_guard::pause_at(store::time_point 
       .append(" more (")
       .append(option_)
       .append(")");
-  return pause{{errc::unavailable, std::move(message)}, left, length_};
+  return pause{{errc::unavailable, std::move(message)}, left, ends_};
 }
 
 std::optional<failure> outlasts_guard(const tickets::request& claim, const dialect& in) {

@@ -60,7 +60,7 @@ class failover_guard {
   struct pause {
     failure reason;  // with the time that is left
     std::chrono::milliseconds left;
-    std::chrono::milliseconds length;  // of the whole guard
+    std::chrono::milliseconds ends;  // by the server's clock, since 1970
   };
 
   failover_guard() = default;
@@ -91,13 +91,14 @@ class failover_guard {
  private:
   static constexpr std::size_t longest_marker = 200;
   static constexpr std::int64_t longest_ms = std::int64_t{400} * 24 * 3600 * 1000;
+  static constexpr std::int64_t latest_ms = (std::int64_t{1} << 53) / 1000;  // a script counts it in us
 
   store::time_point until_{};  // on this client's clock: later than on the server's
   store::time_point since_{};
   std::string cause_;
-  std::chrono::milliseconds length_{};
+  std::chrono::milliseconds ends_{};
   std::string marker_;
-  const char* option_ = "";  // as the URL names it
+  std::string option_;  // as the URL names it, and how long another client's is if that counts
 };
 
 /// A hold that outlasts the guard could be forgotten in a failover, and be granted again while it is held.

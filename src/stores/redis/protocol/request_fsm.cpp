@@ -42,7 +42,7 @@ bool may_grant(task kind) {
 
 /// The last argument of a script that is to grant nothing.
 std::string paused_argument(const failover_guard::pause& of) {
-  return "paused " + std::to_string(of.length.count());
+  return "paused " + std::to_string(of.ends.count());
 }
 
 store::request_error nonsense() {
@@ -228,8 +228,11 @@ bool request_fsm::say_listen(std::string& out) {
 void request_fsm::say_script(std::string& out, bool in_full) const {
   const bool paused = paused_ && may_grant(request_.kind);
   const script s = in_->votes ? voting_script_of(request_.kind, request_.step) : script_of(request_.kind);
+  // One of several servers accepts a number that is ahead of its clock. It must not forget it before that is
+  // past it.
+  const std::int64_t ahead = in_->votes ? dialect::furthest_number.count() : 0;
   const std::int64_t keep =
-      std::max<std::int64_t>(in_->keep.count(), 2 * milliseconds_in(tickets::longest_ttl(request_)));
+      std::max<std::int64_t>(in_->keep.count(), 2 * milliseconds_in(tickets::longest_ttl(request_))) + ahead;
   if (request_.kind == task::renew) {
     begin_call(out, s, in_full, request_.batch.size(), 1 + 2 * request_.batch.size());
     for (const store::hold& h : request_.batch) append_keys(out, keys::of(in_->prefix, h.name));

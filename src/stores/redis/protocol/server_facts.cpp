@@ -7,6 +7,8 @@
 
 namespace holdfast::redis {
 
+using std::chrono::milliseconds;
+
 namespace {
 
 constexpr std::int64_t longest_guard_ms = std::int64_t{25} * 3600 * 1000;
@@ -28,6 +30,24 @@ std::string_view text_of(const server_facts::fields& in, std::string_view name) 
   return found == in.end() ? std::string_view{} : found->second;
 }
 
+/// What a marker says: see lua/guard.lua.
+struct guard_facts {
+  std::string id;
+  std::string run;
+  milliseconds longest{};
+  std::int64_t since = 0;
+};
+
+std::optional<guard_facts> guard_facts_in(const std::string& marker) {
+  std::istringstream words{marker};
+  guard_facts said;
+  std::string guards;
+  if (!(words >> said.id >> said.run >> guards >> said.since)) return std::nullopt;
+  said.longest = milliseconds{
+      std::clamp<std::int64_t>(number_in(guards.substr(0, guards.find('/'))), 0, longest_guard_ms)};
+  return said;
+}
+
 }  // namespace
 
 std::string_view server_facts::field(std::string_view name) const { return text_of(info, name); }
@@ -46,22 +66,20 @@ std::int64_t server_facts::number_set(std::string_view setting_name) const {
 
 std::int64_t server_facts::state_number(std::string_view name) const { return number_in(state(name)); }
 
+milliseconds longest_guard(const server_facts& of) {
+  const auto said = guard_facts_in(of.guard_marker);
+  return said ? said->longest : milliseconds{};
+}
+
 std::chrono::milliseconds pause_left(const server_facts& of, std::chrono::milliseconds guard,
                                      std::chrono::milliseconds now) {
-  using std::chrono::milliseconds;
-  std::istringstream marker{of.guard_marker};
-  std::string id;
-  std::string run;
-  std::int64_t longest = 0;
-  std::int64_t since = 0;
   // A primary takes another replication id with its first replica; one that was promoted has a former id.
   const bool has_followed = of.field("master_replid2").find_first_not_of('0') != std::string_view::npos;
-  const bool is_read = static_cast<bool>(marker >> id >> run >> longest >> since);
-  if (is_read && (id == of.field("master_replid") || (run == of.field("run_id") && !has_followed))) {
-    if (since <= 0) return {};
-    const milliseconds length =
-        std::max(guard, milliseconds{std::clamp<std::int64_t>(longest, 0, longest_guard_ms)});
-    return std::clamp(milliseconds{since} + length - now, milliseconds{}, length);
+  const auto said = guard_facts_in(of.guard_marker);
+  if (said && (said->id == of.field("master_replid") || (said->run == of.field("run_id") && !has_followed))) {
+    if (said->since <= 0) return {};
+    const milliseconds length = std::max(guard, said->longest);
+    return std::clamp(milliseconds{said->since} + length - now, milliseconds{}, length);
   }
   const milliseconds up{1000 * of.number("uptime_in_seconds")};
   return std::max(guard - up, milliseconds{});

@@ -39,7 +39,7 @@ struct server_facts {
   std::optional<bool> is_open;
   std::optional<std::chrono::microseconds> clock_ahead;  // of this host's
   std::optional<std::chrono::microseconds> script_time;  // the median of a script's round trips
-  std::string guard_marker;  // see failover_guard; empty: there is none, or it was not asked for
+  std::string guard_marker;  // see lua/guard.lua; empty: there is none, or it was not asked for
   bool has_guard = false;    // of its own: it is no node of a cluster, and no one of several servers
   std::optional<value> set;  // the reply to GET of quorum_key, of one of several servers; empty: not asked
   std::optional<fields> cluster;        // CLUSTER INFO, of a node of a cluster; empty: not asked
@@ -62,6 +62,9 @@ struct server_facts {
   [[nodiscard]] std::int64_t number_set(std::string_view setting_name) const;
   [[nodiscard]] std::int64_t state_number(std::string_view name) const;
 };
+
+/// The longest guard that clients ask for, by a server's marker; zero: it says none.
+[[nodiscard]] std::chrono::milliseconds longest_guard(const server_facts& of);
 
 /// How long a server still grants nothing new, by its marker or by its start; zero: it grants. An estimate:
 /// the script that decides (lua/guard.lua) writes, and is not called.

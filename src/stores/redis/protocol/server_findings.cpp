@@ -9,6 +9,7 @@
 #include "holdfast/options.hpp"
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/server_facts.hpp"
+#include "stores/redis/protocol/shell_words.hpp"
 
 namespace holdfast::redis {
 
@@ -57,6 +58,7 @@ class examination {
       examine_pause();
     }
     examine_guard();
+    examine_longest_guard();
     examine_clock();
     examine_scripts();
     examine_access();
@@ -259,6 +261,23 @@ class examination {
             std::to_string(seconds) + " s",
         "holders renew and release; claims wait, and tries fail",
         "wait for " + std::to_string(seconds) + " s");
+  }
+
+  /// One that another client has asked for counts for all.
+  void examine_longest_guard() {
+    const milliseconds longest = longest_guard(facts_);
+    const milliseconds own = in_.guard + in_.former_primary;
+    if (in_.guard.count() == 0 || longest <= own) return;
+    add("longest guard", grade::warning,
+        std::string{"a client has asked for a "} + in_.guard_option + " of " + text_of(longest) +
+            ", and the store's URL for " + text_of(own),
+        "if the server restarts or another one takes its place, nothing new is granted for " +
+            text_of(longest),
+        "give all clients the same " + std::string{in_.guard_option} +
+            "; the longer one is forgotten when it was not asked for in so long, or, if no lock with a "
+            "longer "
+            "ttl is held, at once: redis-cli DEL " +
+            key_for_shell(guard_key(in_.prefix)));
   }
 
   void examine_guard() {

@@ -3,7 +3,7 @@
 -- KEYS: lock fence waiters holders (see claims.lua)
 -- ARGV: owner, ttl, keep (how long an unused name's token is remembered), wait (1: queue up; 0: be refused),
 --       the claim's "client weight capacity ttl metadata"; and for readers and permits: capacity, weight.
---       Times in milliseconds. Behind them "paused" and the guard: see claims.lua.
+--       Times in milliseconds. Behind them "paused" and its end: see claims.lua.
 -- Returns the token: held at once; or a place (see `waits` in queue.lua), {2} refused: nothing was written, or
 -- {3, capacity}: in use with that capacity, or {4}: paused, and nothing was written.
 --

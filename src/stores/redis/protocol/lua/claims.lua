@@ -17,12 +17,13 @@
 
 local lock, fence, waiters, holders = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local whole = 1073741824 -- the capacity of a mutex, and the weight of an exclusive claim
+local furthest_ahead = 25 * 3600 * 1000 -- milliseconds: no guard is longer
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local micros = clock[1] .. ('00000' .. clock[2]):sub(-6)
 local function ends_after(ttl) return string.format('-%d', now + ttl) end -- a number would cost the server more
 
 -- Whether nothing is to be granted: the server may have forgotten who holds (see guard.lua). The next call that is not
--- paused hands the name on.
+-- paused hands the name on. "paused " is followed by the end of that, in milliseconds of the server's clock.
 local is_paused = ARGV[#ARGV]:sub(1, 7) == 'paused '
 
 -- Returns the parts of a claim, or nil for any other text. Only annotate changes the `rest`, behind `since`.
@@ -77,17 +78,24 @@ local function notify_holder(c, event) send('PUBLISH', c.client:match('^%x+'), c
 -- A token is text of 20 digits, because Lua's numbers are exact only up to 2^53.
 local function next_token(last)
   local floor = ('0000' .. micros):sub(-20)
-  -- The clock of the server that drew the forgotten tokens may be ahead of this one's, by less than the guard.
-  if is_paused then floor = string.format('%020.0f', micros + ARGV[#ARGV]:sub(8) * 1000) end
+  -- The clock of the server that drew the forgotten tokens may be ahead of this one's, by less than the guard. So they
+  -- are below the guard's end, and before that nothing is granted: no token is ahead of the clock when it is granted.
+  if is_paused then
+    local ends = string.format('%020.0f', ARGV[#ARGV]:sub(8) * 1000)
+    if ends > floor then floor = ends end
+  end
   if floor > last then return floor end
   local low = tonumber(last:sub(-9)) + 1
   if low <= 999999999 then return last:sub(1, 11) .. string.format('%09d', low) end
   return string.format('%011d', tonumber(last:sub(1, 11)) + 1) .. '000000000'
 end
 
+-- A server that has forgotten the fence draws by its clock. So the fence lives until that is past its token, which may
+-- be ahead: the clock of another server drew it, or the guard was cut short.
 local function know(text, keep)
-  local left = redis.call('PTTL', fence)
-  redis.call('SET', fence, text, 'PX', left > tonumber(keep) and left or keep)
+  local ahead = math.ceil(text:sub(1, 20) / 1000 - now)
+  keep = keep + math.max(0, math.min(ahead, furthest_ahead))
+  redis.call('SET', fence, text, 'PX', math.max(redis.call('PTTL', fence), keep))
 end
 
 -- A key lives as long as a client may need it, and a while longer. No key stays for ever.

@@ -3,7 +3,7 @@
 -- KEYS: lock fence waiters holders (see claims.lua)
 -- ARGV: owner, ttl, keep, wait (1: queue up; 0: be refused), the claim's "client weight capacity ttl =accepted/oldest
 --       metadata", the proposed token (zeros: only the clock is asked for); and for readers: capacity, weight.
---       Times in milliseconds. Behind them "paused" and the guard: see claims.lua.
+--       Times in milliseconds. Behind them "paused" and its end: see claims.lua.
 -- Returns a vote (see vote.lua), or {2, blocker, clock}: refused, {3, capacity}: in use with that capacity, or
 -- {4}: paused. Then nothing of this claim was written.
 --
