@@ -7,7 +7,6 @@
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/request_fsm.hpp"
 #include "stores/redis/protocol/resp.hpp"
-#include "stores/redis/protocol/server_errors.hpp"
 
 namespace holdfast::redis {
 namespace {
@@ -325,33 +324,6 @@ TEST_F(redis_request_fsm, lists_no_text_of_others_where_there_is_no_prefix) {
   request.listed = part.listed;
   request_fsm details{request, in, client};
   EXPECT_EQ(said(details).size(), 1U);
-}
-
-TEST(redis_request_errors, are_told_apart) {
-  EXPECT_EQ(request_error_of("WRONGTYPE Operation against a key").reason.code, errc::wrong_type);
-  EXPECT_EQ(request_error_of("ERR Error running script (call to f_1): @user_script:3: WRONGTYPE Operation")
-                .reason.code,
-            errc::wrong_type)
-      << "as Redis 6 puts it";
-  for (const char* code : {"NOAUTH", "WRONGPASS", "NOPERM"}) {
-    const auto t = request_error_of(std::string{code} + " no");
-    EXPECT_EQ(t.reason.code, errc::permission_denied);
-    EXPECT_FALSE(t.retryable || t.maybe_executed);
-  }
-  for (const char* code : {"NOAUTH", "WRONGPASS"}) {
-    const std::string said = std::string{code} + " no";
-    EXPECT_THAT(request_error_of(said).reason.message, testing::AllOf(HasSubstr(said), HasSubstr("URL")));
-  }
-  for (const char* code : {"LOADING", "BUSY", "READONLY", "MASTERDOWN", "MISCONF"}) {
-    const auto t = request_error_of(std::string{code} + " not now");
-    EXPECT_EQ(t.reason.code, errc::unavailable);
-    EXPECT_TRUE(t.retryable);
-    EXPECT_FALSE(t.maybe_executed) << "it was refused";
-  }
-  EXPECT_EQ(request_error_of("OOM command not allowed").reason.code, errc::exhausted);
-  EXPECT_THAT(request_error_of("OOM command not allowed").reason.message, HasSubstr("maxmemory"));
-  EXPECT_THAT(request_error_of("NOPERM this user").reason.message, HasSubstr("holdfast doctor"));
-  EXPECT_FALSE(request_error_of("ERR unknown command").retryable);
 }
 
 TEST(redis_notifications, are_read_or_ignored) {

@@ -11,6 +11,7 @@ namespace holdfast::faults {
 namespace {
 
 using test::redis_server;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -99,6 +100,23 @@ TEST(redis_answers, noperm_of_a_user_without_scripts_or_without_keys) {
     EXPECT_EQ(refused.code, errc::permission_denied) << refused.text;
     EXPECT_THAT(refused.text, Not(HasSubstr("hunter2")));
   }
+}
+
+// The script has queued the claim when the server refuses the next command.
+TEST(redis_answers, noperm_within_a_script_leaves_no_claim_behind) {
+  redis_server server{with({})};
+  server.ask({"ACL", "SETUSER", "clerk", "on", ">hunter2", "~*", "&*", "+@all", "-pexpire"});
+  client locks{server.url()};
+  auto held = mutex{locks, "stock"}.acquire();
+  const auto refused = failure_of([&] {
+    client others{"redis://clerk:hunter2@127.0.0.1:" + std::to_string(server.port()) + "?failover_guard=0"};
+    mutex{others, "stock", patient().ttl(1h)}.lock();
+  });
+  EXPECT_EQ(refused.code, errc::unknown_outcome) << refused.text;
+  EXPECT_THAT(refused.text, AllOf(HasSubstr("a right that a script needs"), Not(HasSubstr("hunter2"))));
+  await([&] { return locks.inspect("stock").value_or(lock_state{}).waiters.empty(); }, "the claim stays");
+  EXPECT_FALSE(held.release());
+  EXPECT_TRUE(mutex(locks, "stock").try_lock()) << "it was granted to nobody";
 }
 
 TEST(redis_answers, oom_of_a_full_server) {

@@ -48,11 +48,20 @@ store::request_error request_error_of(const std::string& error) {
   if (error.find("Script attempted to access") != std::string::npos) {
     return {{errc::unavailable, "the server answers: " + error}, true, true};
   }
-  if (error.starts_with("ERR The user executing the script")) {
-    return {{errc::permission_denied, "the server answers: " + error}, false, false};
+  // An error names the place in the script. What the script has written before that stays, with the
+  // exceptions below: a script that may meet a key of another type reads it before it writes, and a server
+  // without memory, or that takes no writes, refuses the first one alone.
+  const bool in_script = error.find("@user_script") != std::string::npos;
+  if (error.starts_with("ERR The user executing the script") ||
+      error.starts_with("ERR ACL failure in script") || (in_script && is("NOPERM"))) {
+    return {{errc::permission_denied,
+             "the user lacks a right that a script needs, which holdfast doctor names; the server answers: " +
+                 error},
+            false,
+            true};
   }
   const auto found = std::find_if(all.begin(), all.end(), [&](const known& k) { return is(k.code); });
-  if (found == all.end()) return {{errc::unavailable, "the server answers: " + error}, false, false};
+  if (found == all.end()) return {{errc::unavailable, "the server answers: " + error}, false, in_script};
   if (found->as == errc::wrong_type) {
     return {{errc::wrong_type,
              "a key contains something that is no lock; Holdfast leaves it untouched (" + error + ")"}};
