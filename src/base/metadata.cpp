@@ -1,7 +1,9 @@
 #include "base/metadata.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>  // program_invocation_short_name
+#include <cstdint>
 #include <cstdlib>
 #include <unistd.h>
 
@@ -104,7 +106,7 @@ claimant from_metadata(std::string_view text) {
     source.released = found->get<bool>();
   }
   if (const auto pid = object.find("pid"); pid != object.end() && pid->is_number_integer()) {
-    source.pid = pid->get<std::int64_t>();
+    source.pid = std::max<std::int64_t>(0, pid->get<std::int64_t>());
   }
   return source;
 }

@@ -199,6 +199,15 @@ TEST_F(redis_keys, of_another_type_keep_no_waiter_in_the_queue) {
 }
 
 // Who is waited for is not ours to know, so nothing but the waiting itself keeps the fence.
+TEST_F(redis_keys, with_a_holder_that_is_no_claim_serve_all_the_same) {
+  server_.ask({"ZADD", side + "holders", "5", "theirs"});
+  auto reader = lock_.acquire_shared();
+  EXPECT_EQ(renew(reader), renewal::renewed);
+  EXPECT_EQ(locks_.force_release("stock"), 1U);
+  EXPECT_TRUE(lock_.acquire().held());
+  EXPECT_EQ(server_.ask({"ZSCORE", side + "holders", "theirs"}), "5") << "it is not ours";
+}
+
 TEST_F(redis_keys, keep_the_last_token_while_somebody_waits) {
   server_.ask({"SET", "holdfast:stock", "theirs"});
   auto waiter = std::async(std::launch::async, [&] { return lock_.acquire(); });

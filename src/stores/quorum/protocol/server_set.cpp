@@ -21,9 +21,8 @@ std::string text_of(std::vector<std::string> places) {
 
 std::string printable(const std::string& text) {
   std::string shown = text.substr(0, longest_text);
-  std::replace_if(
-      shown.begin(), shown.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; },
-      '?');
+  // Names of hosts are ASCII. Other characters may hide or turn what follows.
+  std::replace_if(shown.begin(), shown.end(), [](char c) { return c < 0x20 || c > 0x7e; }, '?');
   return shown;
 }
 

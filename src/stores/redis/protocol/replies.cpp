@@ -203,17 +203,23 @@ claim_state claim_of(const recorded& r, milliseconds now, milliseconds left, boo
   c.permits = c.mode == mode::permits ? r.weight : 0;
   c.token = token_in(r, holds);
   c.age = std::max<duration>(duration::zero(), now - r.since);
-  c.expires_in = left;
+  c.expires_in = std::max(milliseconds::zero(), left);  // -1: its key has no end
   c.claimant = from_metadata(r.metadata);
   return c;
 }
+
+constexpr std::size_t longest_shown = 256;  // bytes of a foreign value
+constexpr std::size_t longest_metadata = std::size_t{64} * 1024;
 
 /// The lock's only holder: a Holdfast client if the value is a claim, else a foreign client.
 claim_state lone_holder(const std::string& value, milliseconds now, milliseconds left) {
   if (const auto r = recorded_in(value)) return claim_of(*r, now, left, true);
   claim_state foreign;
-  foreign.owner = value;
-  foreign.claimant = from_metadata(value);  // the only data of a foreign holder
+  // The value is the only data of a foreign holder, and may be of any size.
+  foreign.owner = value.substr(0, longest_shown);
+  if (value.size() <= longest_metadata) foreign.claimant = from_metadata(value);
+  std::string& label = foreign.claimant.label;
+  label = value.size() <= longest_metadata ? label.substr(0, longest_shown) : foreign.owner;
   foreign.expires_in = std::max(milliseconds::zero(), left);
   return foreign;
 }

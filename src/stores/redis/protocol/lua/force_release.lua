@@ -14,7 +14,7 @@ local keep, lowest, highest = ARGV[1], ARGV[2], ARGV[3]
 
 local all = redis.call('ZRANGEBYSCORE', holders, 0, '+inf')
 local ended = 0
-local function is_meant(c) return c.token >= lowest and c.token <= highest end
+local function is_meant(c) return c and c.token >= lowest and c.token <= highest end
 -- After the hold has ended: a server that may not write refuses the first write.
 local function notify_end(c)
   notify_holder(c, 'revoked')

@@ -5,8 +5,8 @@ local bury_at_most, grant_at_most = 64, 128 -- in one call; what is left is for 
 local function count_holders()
   held = 0
   for _, text in ipairs(redis.call('ZRANGEBYSCORE', holders, 0, '+inf')) do
-    local c = parts_of(text)
-    held, capacity = held + c.weight, c.capacity
+    local c = parts_of(text) -- nil: another program has put it there
+    if c then held, capacity = held + c.weight, c.capacity end
   end
 end
 
