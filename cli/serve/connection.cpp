@@ -7,12 +7,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/string.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
@@ -47,6 +49,20 @@ constexpr std::string_view security_headers =
     "Cache-Control: no-store\r\n";
 
 std::string text_of(beast::string_view text) { return {text.data(), text.size()}; }
+
+/// A target may name the scheme and the host, as to a proxy. Then the Host header does not count (RFC
+/// 9112, 3.2.2).
+void take_absolute_form(http_request& request) {
+  std::string& target = request.target;
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!boost::beast::iequals(target.substr(0, scheme.size()), scheme)) continue;
+    const std::size_t end = std::min(target.find_first_of("/?", scheme.size()), target.size());
+    request.host = target.substr(scheme.size(), end - scheme.size());
+    target.erase(0, end);
+    if (!target.starts_with('/')) target.insert(0, "/");
+    return;
+  }
+}
 
 std::string text_of(const tcp::endpoint& peer) {
   return fmt::format("{}:{}", in_url(peer.address().to_string()), peer.port());
@@ -166,6 +182,7 @@ class http_connection final : public connection,
                          .body = message.body(),
                          .peer = peer_};
     if (message.count(http::field::host) > 1) request.host.clear();  // which of them would a proxy mean?
+    take_absolute_form(request);
     lowest().expires_never();
     answers_.handle(request,
                     [self = this->shared_from_this()](http_reply reply) { self->send(std::move(reply)); });

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <memory>
 #include <string>
+#include <strings.h>
 #include <utility>
 
 #include "output/diagnosis.hpp"
@@ -58,9 +59,10 @@ std::optional<http_reply> service::refuse_change(const http_request& request, co
     return error_reply(403, "wrong_origin", "the Origin header is not this server");
   if (!is_json(request.content_type))
     return error_reply(415, "wrong_content_type", "the Content-Type is not application/json");
-  constexpr std::string_view scheme = "Bearer ";
+  constexpr std::string_view scheme = "Bearer ";  // in any case: RFC 9110, 11.1
   const std::string_view given = request.authorization;
-  if (!given.starts_with(scheme) || !secret_.matches(given.substr(scheme.size()))) {
+  const bool has_scheme = ::strncasecmp(request.authorization.c_str(), scheme.data(), scheme.size()) == 0;
+  if (!has_scheme || !secret_.matches(given.substr(scheme.size()))) {
     auto reply = error_reply(401, "wrong_secret", "the secret is missing or wrong");
     reply.headers.emplace_back("WWW-Authenticate", "Bearer");
     note_wrong_secret(request, where);

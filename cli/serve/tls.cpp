@@ -22,6 +22,8 @@ std::unique_ptr<ssl::context> open_tls(const std::string& certificate, const std
   ::SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
   // A client that asks for new keys again and again would keep this one busy.
   ::SSL_CTX_set_options(context->native_handle(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  // Below TLS 1.3: none whose recorded traffic can be read when the key is stolen later.
+  ::SSL_CTX_set_cipher_list(context->native_handle(), "ECDHE+AESGCM:ECDHE+CHACHA20");
   boost::system::error_code problem;
   context->use_certificate_chain_file(certificate, problem);
   if (problem) throw unusable("certificate", certificate, problem);

@@ -54,6 +54,22 @@ TEST_F(serve_access, refuses_names_of_a_host_that_are_not_its_own) {
   EXPECT_EQ(read_reply(without).status, 421);
 }
 
+// RFC 9112, 3.2.2: as to a proxy. The header does not count then.
+TEST_F(serve_access, takes_targets_with_a_host) {
+  serve({"--host", "locks.example.org"});
+  const auto status = [&](const std::string& target) {
+    connection to{port()};
+    to.send("GET " + target + " HTTP/1.1\r\nHost: evil.example.org\r\n\r\n");
+    return read_reply(to).status;
+  };
+  EXPECT_EQ(status("http://locks.example.org/api/status"), 200);
+  EXPECT_EQ(status("HTTPS://" + authority() + "/api/locks?fresh=1"), 200);
+  EXPECT_EQ(status("http://locks.example.org"), 200) << "the page";
+  EXPECT_EQ(status("http://evil.example.org/api/status"), 421);
+  EXPECT_EQ(status("http://locks.example.org@evil.example.org/api/status"), 421);
+  EXPECT_EQ(status("/api/status"), 421);
+}
+
 TEST_F(serve_access, refuses_pages_of_other_sites) {
   serve();
   EXPECT_EQ(get("/api/locks", "Origin: http://" + authority() + "\r\n").status, 200);
@@ -162,6 +178,8 @@ TEST_F(serve_access, ends_a_hold_for_whoever_has_the_secret) {
     EXPECT_EQ(ask("POST", path, of_the_page(), wrong).status, 400) << wrong;
   EXPECT_EQ(ask("POST", path, of_the_page(), R"({"token": 1})").status, 409);
   EXPECT_TRUE(held("x/y"));
+  const auto in_lower_case = origin + json_type + "Authorization: bearer " + secret + "\r\n";
+  EXPECT_EQ(ask("POST", path, in_lower_case, R"({"token": 1})").status, 409);
   const auto reply = ask("POST", path, of_the_page(), body);
   EXPECT_EQ(reply.status, 200) << reply.body;
   EXPECT_FALSE(held("x/y"));
@@ -346,6 +364,9 @@ TEST_F(serve_access, speaks_tls_on_any_address) {
   };
   EXPECT_TRUE(eventually([&] { return ask("").out.ends_with("\r\n\r\nok\n"); })) << ask("").err;
   EXPECT_THAT(ask("-tls1_1 -cipher DEFAULT@SECLEVEL=0").out, Not(HasSubstr("HTTP/1.1")));
+  EXPECT_THAT(ask("-tls1_2").out, HasSubstr("200"));
+  EXPECT_THAT(ask("-tls1_2 -cipher AES128-GCM-SHA256:AES128-SHA@SECLEVEL=0").out, Not(HasSubstr("HTTP/1.1")))
+      << "without forward secrecy";
   connection plain{port()};
   plain.send("GET /healthz HTTP/1.1\r\nHost: locks.example.org\r\n\r\n");
   EXPECT_TRUE(plain.is_ended());
