@@ -1,11 +1,13 @@
 // What is read of a connection to a Redis server at one wake-up.
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <gtest/gtest.h>
 #include <memory>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "stores/redis/link/wire.hpp"
@@ -62,6 +64,26 @@ TEST_F(redis_wire, a_server_that_sends_without_a_pause_does_not_keep_the_reader)
 
 // The descriptor would not wake the reader for them.
 TEST_F(redis_wire, reads_all_that_the_stream_itself_has_buffered) { EXPECT_EQ(messages_of(true, 200), 200U); }
+
+// A node of a cluster that stood still while its replica took its place carries out what lies in its sockets.
+TEST_F(redis_wire, doubts_what_a_node_of_a_cluster_answers_to_a_request_of_more_than_a_second_ago) {
+  const auto is_doubted = [this](std::chrono::steady_clock::duration age) {
+    connection made;
+    made.stream = std::make_unique<endless_stream>(0);
+    const wire line{std::move(made), false, in_, marker_};
+    pending_command answered;
+    answered.sent = std::chrono::steady_clock::now() - age;
+    return line.may_be_outdated(answered);
+  };
+  using namespace std::chrono_literals;
+  EXPECT_FALSE(is_doubted(2s))
+      << "a server that is no node of a cluster loses its connections when it is replaced";
+  marker_.move_to(7);
+  EXPECT_TRUE(is_doubted(1s));
+  EXPECT_FALSE(is_doubted(-1h)) << "just now, whatever the machine does meanwhile";
+  in_.guard = {};
+  EXPECT_FALSE(is_doubted(2s)) << "without a guard nobody asks";
+}
 
 }  // namespace
 }  // namespace holdfast::redis
