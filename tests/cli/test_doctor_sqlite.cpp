@@ -43,7 +43,9 @@ class connection {
 class doctor_on_sqlite : public doctor_test {
  protected:
   /// With the row of one lock that was released.
-  void make_store() { ASSERT_EQ(holdfast({"run", "nightly", "--", "true"}).status, 0); }
+  void make_store() { ASSERT_EQ(holdfast({"run", "nightly", "--store", store(), "--", "true"}).status, 0); }
+  [[nodiscard]] std::string file(std::string_view name) const { return place_.file(name); }
+  [[nodiscard]] std::string store() const { return "sqlite:" + path(); }
   [[nodiscard]] std::string path() const { return file("locks.db"); }
   /// What the command finds in a mount namespace of its own, after a command of a shell there; nothing: such
   /// a namespace is not permitted here. \param place `$0` of that command.
@@ -67,10 +69,12 @@ class doctor_on_sqlite : public doctor_test {
   }
   [[nodiscard]] std::set<std::string> names() const {
     std::set<std::string> all;
-    for (const auto& each : fs::recursive_directory_iterator{scratch_.path()})
+    for (const auto& each : fs::recursive_directory_iterator{place_.path()})
       if (each.path().string().find("locks") != std::string::npos) all.insert(each.path().string());
     return all;
   }
+
+  scratch_folder place_{"/dev/shm"};  // where nothing is said of cleaners
 };
 
 TEST_F(doctor_on_sqlite, finds_a_file_in_order_and_leaves_nothing_behind) {
@@ -103,11 +107,11 @@ TEST_F(doctor_on_sqlite, finds_a_file_in_order_while_clients_have_it_open) {
 }
 
 TEST_F(doctor_on_sqlite, makes_no_file) {
-  const auto one = condition("sqlite:" + file("below/locks.db"), "file", 0);
+  const auto one = condition(store(), "file", 0);
   EXPECT_EQ(one["result"], "kept");
   EXPECT_EQ(one["observed"], "it is not there yet; the first lock makes it");
-  is_kept(condition("sqlite:" + file("below/locks.db"), "folder", 0),
-          "is not there; the first lock makes it");
+  is(condition("sqlite:" + file("below/locks.db"), "rights", 2), "broken", "is not there, and is not made",
+     "mkdir -p");
   EXPECT_FALSE(fs::exists(file("below")));
   write_file(path(), "");
   EXPECT_THAT(condition(store(), "file", 0)["observed"].get<std::string>(), HasSubstr("it is empty"));
@@ -158,7 +162,7 @@ TEST_F(doctor_on_sqlite, finds_hard_links) {
   fs::create_hard_link(path(), file("other.db"));
   const auto one = condition(store(), "names", 2);
   is(one, "broken", "the file has 2 names", "-xdev -samefile");
-  EXPECT_THAT(one["remedy"].get<std::string>(), Not(HasSubstr("find '" + scratch_.path().string())))
+  EXPECT_THAT(one["remedy"].get<std::string>(), Not(HasSubstr("find '" + place_.path().string())))
       << "the other name may be anywhere on the file system";
 }
 
@@ -166,8 +170,8 @@ TEST_F(doctor_on_sqlite, finds_files_and_folders_that_everybody_may_write) {
   make_store();
   ASSERT_EQ(::chmod(path().c_str(), 0666), 0);
   is(condition(store(), "permissions", 1), "warning", "everybody may write it");
-  ASSERT_EQ(::chmod(path().c_str(), 0644), 0);
-  ASSERT_EQ(::chmod(scratch_.path().c_str(), 0777), 0);
+  ASSERT_EQ(::chmod(path().c_str(), 0600), 0);
+  ASSERT_EQ(::chmod(place_.path().c_str(), 0777), 0);
   is(condition(store(), "folder", 1), "warning", "everybody may write it");
   fs::create_directory(file("locks"));
   ASSERT_EQ(::chmod(file("locks").c_str(), 0700), 0);
@@ -175,16 +179,33 @@ TEST_F(doctor_on_sqlite, finds_files_and_folders_that_everybody_may_write) {
      "everybody may rename what is in it");
 }
 
+TEST_F(doctor_on_sqlite, finds_files_that_others_may_read_and_not_write) {
+  make_store();
+  EXPECT_EQ(condition(store(), "permissions", 0)["result"], "kept") << "it is made for its user alone";
+  ASSERT_EQ(::chmod(path().c_str(), 0644), 0);
+  EXPECT_EQ(condition(store(), "permissions", 0)["result"], "kept") << "others do not reach it";
+  ASSERT_EQ(::chmod(place_.path().c_str(), 0755), 0);
+  is(condition(store(), "permissions", 1), "warning", "everybody may read it, and not write it", "chmod o-r");
+  ASSERT_EQ(::chmod(path().c_str(), 0640), 0);
+  is(condition(store(), "permissions", 1), "warning", "its group may read it, and not write it", "chmod g-r");
+}
+
+TEST_F(doctor_on_sqlite, finds_a_store_among_temporary_files) {
+  const scratch_folder temporary{"/tmp"};
+  is(condition("sqlite:" + temporary.file("locks.db"), "cleaners", 1), "warning", "for temporary files",
+     "/var/lib");
+}
+
 TEST_F(doctor_on_sqlite, finds_permissions_of_a_group_that_do_not_go_together) {
   make_store();
   ASSERT_EQ(::chmod(path().c_str(), 0664), 0);
-  ASSERT_EQ(::chmod(scratch_.path().c_str(), 0750), 0);
+  ASSERT_EQ(::chmod(place_.path().c_str(), 0750), 0);
   is(condition(store(), "permissions", 1), "warning", "and not its folder");
   ASSERT_EQ(::chmod(path().c_str(), 0644), 0);
-  ASSERT_EQ(::chmod(scratch_.path().c_str(), 0770), 0);
+  ASSERT_EQ(::chmod(place_.path().c_str(), 0770), 0);
   is(condition(store(), "folder", 1), "warning", "may not write the file");
   ASSERT_EQ(::chmod(path().c_str(), 0664), 0);
-  ASSERT_EQ(::chmod(scratch_.path().c_str(), 01770), 0);
+  ASSERT_EQ(::chmod(place_.path().c_str(), 01770), 0);
   is(condition(store(), "folder", 1), "warning", "it is sticky");
 }
 
@@ -195,7 +216,7 @@ TEST_F(doctor_on_sqlite, finds_a_user_who_may_only_read) {
   ASSERT_EQ(holdfast({"run", "nightly", "--store", url, "--", "true"}).status, 0);
   ASSERT_EQ(::chmod((folder + "/locks.db").c_str(), 0444), 0);
   ASSERT_EQ(::chmod(folder.c_str(), 0555), 0);
-  ASSERT_EQ(::chmod(scratch_.path().c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(place_.path().c_str(), 0755), 0);
   strings command{HOLDFAST_COMMAND, "doctor", "--json", "--store", url};
   if (::geteuid() == 0)  // who may write all files
     command.insert(command.begin(), {"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"});
@@ -218,7 +239,7 @@ TEST_F(doctor_on_sqlite, finds_foreign_files_beside_it) {
 TEST_F(doctor_on_sqlite, finds_a_wake_folder_that_is_not_used) {
   make_store();
   fs::remove_all(path() + "-wake");
-  fs::create_symlink(scratch_.path(), path() + "-wake");
+  fs::create_symlink(place_.path(), path() + "-wake");
   is(condition(store(), "notifications", 1), "warning", "is a symbolic link");
 }
 

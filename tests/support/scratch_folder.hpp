@@ -10,8 +10,9 @@ namespace holdfast::test {
 /// A new empty folder, removed with everything in it.
 class scratch_folder {
  public:
-  scratch_folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "holdfast-XXXXXX").string();
+  scratch_folder() : scratch_folder{std::filesystem::temp_directory_path()} {}
+  explicit scratch_folder(const std::filesystem::path& in) {
+    std::string pattern = (in / "holdfast-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) {
       throw std::filesystem::filesystem_error{"mkdtemp", pattern,
                                               std::error_code{errno, std::generic_category()}};

@@ -149,7 +149,7 @@ finding condition(const std::vector<finding>& all, std::string_view name) {
 TEST(sqlite_diagnosis, calls_no_file_damaged_that_a_client_changes_meanwhile) {
   file_with_a_client file;
   file.visits = 1;
-  const auto all = diagnose(file.path(), sql::tables::named("t"), false, std::chrono::seconds{60});
+  const auto all = diagnose(file.path(), sql::tables::named("t"), {}, std::chrono::seconds{60});
   EXPECT_EQ(file.visits, 0);
   EXPECT_EQ(condition(all, "integrity").observed, "quick_check finds no damage");
   EXPECT_FALSE(std::filesystem::exists(file.path() + "-wal"));
@@ -158,7 +158,7 @@ TEST(sqlite_diagnosis, calls_no_file_damaged_that_a_client_changes_meanwhile) {
 TEST(sqlite_diagnosis, gives_up_where_clients_keep_coming) {
   file_with_a_client file;
   file.visits = 3;
-  const auto all = diagnose(file.path(), sql::tables::named("t"), false, std::chrono::seconds{60});
+  const auto all = diagnose(file.path(), sql::tables::named("t"), {}, std::chrono::seconds{60});
   EXPECT_EQ(file.visits, 0);
   EXPECT_EQ(condition(all, "file").observed, "clients come and go; look again");
   EXPECT_EQ(condition(all, "file").result, grade::unknown);
@@ -234,7 +234,7 @@ TEST(sqlite_diagnosis, tells_rights_that_are_missing) {
   if (child == 0) {
     if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(3);
     const auto rights = [&](const std::string& path) {
-      return condition(diagnose(folder + path, sql::tables::named("t"), false, std::chrono::seconds{1}),
+      return condition(diagnose(folder + path, sql::tables::named("t"), {}, std::chrono::seconds{1}),
                        "rights");
     };
     const finding here = rights("/locks.db");

@@ -54,7 +54,7 @@ TEST_F(sqlite_place, is_one_name_whichever_way_it_is_reached) {
 
 TEST_F(sqlite_place, is_made_for_this_user_alone) {
   const fs::path file = folder_ / "a" / "b" / "locks.db";
-  prepare_place(file, false);
+  prepare_place(file, false, true);
   EXPECT_TRUE(fs::is_directory(file.parent_path()));
   EXPECT_EQ(fs::status(file.parent_path()).permissions(), fs::perms::owner_all);
 }
@@ -79,7 +79,7 @@ TEST_F(sqlite_place, behind_a_folder_that_is_closed_is_a_matter_of_rights) {
 
 TEST_F(sqlite_place, is_no_folder) {
   try {
-    prepare_place(folder_, false);
+    prepare_place(folder_, false, false);
     FAIL() << "a folder was taken for a file";
   } catch (const error& e) {
     EXPECT_EQ(e.code(), errc::foreign_store);

@@ -14,7 +14,8 @@ constexpr std::string_view known_options =
     "table (name of the lock table), keep_idle (how long an unused name's token is remembered), network_fs "
     "(1: use a file on a network file system in spite of the risk)";
 
-/// `sqlite:/path`, `sqlite:path`, and, because people write it, `sqlite:///path`.
+/// `sqlite:/path`, `sqlite:path`, and, because people write it, `sqlite:///path`. Empty: the file of this
+/// user.
 std::string path_of(const store_url& url) {
   std::string path = url.path();
   if (path.starts_with("//")) {
@@ -23,12 +24,14 @@ std::string path_of(const store_url& url) {
       url.refuse("it names a host, which a file does not have; write sqlite:/path/to/locks.db");
   }
   if (path.ends_with('/')) url.refuse("it names a folder; add the name of a file");
-  return sqlite::resolved(path.empty() ? sqlite::default_path() : path);
+  if (const std::string problem = sqlite::problem_of(path); !problem.empty()) url.refuse(problem);
+  return path;
 }
 
 struct choice {
   sqlite::database::settings file;
-  bool anywhere = false;  // also on a network file system
+  bool anywhere = false;    // also on a network file system
+  bool is_default = false;  // the file of this user
 };
 
 choice choice_of(store_url& url) {
@@ -42,7 +45,9 @@ choice choice_of(store_url& url) {
   made.anywhere = url.take_flag("network_fs", false);
   url.refuse_rest(known_options);
   made.file.lease_clock = [ahead = sqlite::boottime_offset()] { return boot_clock::now() - ahead; };
-  made.file.path = path_of(url);
+  const std::string path = path_of(url);
+  made.is_default = path.empty();
+  made.file.path = sqlite::resolved(made.is_default ? sqlite::default_path() : path);
   return made;
 }
 
@@ -53,16 +58,17 @@ std::unique_ptr<runtime::backend> open_sqlite(store_url& url, const client_optio
   using namespace std::chrono_literals;
   choice made = choice_of(url);
   made.file.opening_limit = std::min<duration>(options.locks().retry().limit(), 5s);
-  const bool anywhere = made.anywhere;
-  sqlite::check_place(made.file.path, anywhere);
+  sqlite::check_place(made.file.path, made.anywhere);
   return std::make_unique<runtime::connected<sqlite::link>>(
-      on, made.file, [path = made.file.path, anywhere] { sqlite::prepare_place(path, anywhere); });
+      on, made.file, [path = made.file.path, anywhere = made.anywhere, is_default = made.is_default] {
+        sqlite::prepare_place(path, anywhere, is_default);
+      });
 }
 
 std::vector<finding> diagnose_sqlite(store_url& url, const client_options&) {
   using namespace std::chrono_literals;
   const choice made = choice_of(url);
-  return sqlite::diagnose(made.file.path, made.file.names, made.anywhere, 2s);
+  return sqlite::diagnose(made.file.path, made.file.names, {made.anywhere, made.is_default}, 2s);
 }
 
 }  // namespace holdfast::stores

@@ -153,6 +153,42 @@ TEST_F(files, that_are_deleted_part_no_two_clients_who_ask_afterwards) {
   EXPECT_FALSE(second) << "two hold the name, in two files; " << failed.text;
 }
 
+// A cleaner of old files takes the -shm: its times stay while it is used. Others then make new ones, and find
+// what is in the file and in a -wal that is still there. Another client of the same process must not keep the
+// old ones in use.
+TEST_F(files, whose_neighbours_are_deleted_part_no_two_clients_who_ask_afterwards) {
+  for (const std::vector<const char*>& deleted : {std::vector{"-shm"}, std::vector{"-wal", "-shm"}}) {
+    for (const auto* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(file_ + suffix);
+    client before = open(hasty().ttl(1h));
+    const client idle = open();
+    auto held = mutex{before, "stock"}.acquire();
+    EXPECT_EQ(idle.list().size(), 1U);
+    for (const auto* suffix : deleted) std::filesystem::remove(file_ + suffix);
+    const auto other = start();
+    const auto answer = other->ask("hold stock within=0");
+    const bool has_claims = deleted.size() == 1;  // in the -wal
+    EXPECT_EQ(answer.starts_with("held "), !has_claims) << answer;
+    EXPECT_EQ(held.renew(), has_claims ? renewal::renewed : renewal::lost);
+    EXPECT_EQ(held.held(), has_claims);
+    std::optional<lease> second;
+    const auto failed = failure_of([&] { second = mutex{before, "stock"}.try_acquire(); });
+    EXPECT_FALSE(failed.code) << failed.text;
+    EXPECT_FALSE(second) << "two hold the name";
+    EXPECT_EQ(idle.inspect("stock")->holders.size(), 1U);
+    EXPECT_EQ(other_connection{file_}.value("PRAGMA integrity_check"), "ok");
+  }
+}
+
+TEST_F(files, whose_log_is_deleted_under_a_holder_fail_or_go_on) {
+  client locks = open(hasty().ttl(1h));
+  auto held = mutex{locks, "stock"}.acquire();
+  std::filesystem::remove(file_ + "-wal");
+  // It alone had it open, and so it closes it as the last one does.
+  EXPECT_EQ(renew(held), renewal::renewed);
+  const auto other = start();
+  EXPECT_EQ(other->ask("hold stock within=0"), "refused");
+}
+
 // Whoever may write the file may put a trigger there, which would run in every client.
 TEST_F(files, with_triggers_are_used_without_them) {
   const std::vector<std::string> bodies{"SELECT RAISE(IGNORE)", "SELECT RAISE(FAIL, 'no')",

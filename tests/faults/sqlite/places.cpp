@@ -1,5 +1,6 @@
 // Where the file is, and who may read and write it.
 
+#include <cstdlib>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,12 +27,49 @@ class places : public on_a_file {
   }
 };
 
-TEST_F(places, are_made_with_all_folders_above_them_for_this_user_alone) {
-  file_ = folder_.file("state/app/locks.db");
-  make_store();
-  struct ::stat folder{};
-  ASSERT_EQ(::stat(folder_.file("state/app").c_str(), &folder), 0);
-  EXPECT_EQ(folder.st_mode & 0777, 0700U);
+TEST_F(places, are_made_for_this_user_alone) {
+  actor other{{"XDG_STATE_HOME=" + folder_.file("state")}};
+  EXPECT_EQ(other.ask("open sqlite:"), "open");
+  EXPECT_TRUE(other.hold("stock"));
+  const auto mode_of = [&](const std::string& name) {
+    struct ::stat found{};
+    EXPECT_EQ(::stat(folder_.file("state/holdfast" + name).c_str(), &found), 0) << name;
+    return found.st_mode & 0777U;
+  };
+  EXPECT_EQ(mode_of(""), 0700U);
+  for (const auto* file : {"/locks.db", "/locks.db-wal", "/locks.db-shm"})
+    EXPECT_EQ(mode_of(file), 0600U) << file;
+}
+
+// A mistyped path would be a store of its own, beside that of all others.
+TEST_F(places, whose_folder_is_not_there_are_not_made) {
+  file_ = folder_.file("typo/locks.db");
+  client locks = open(lock_options{}.retry(retry_policy{}.limit(0s)));
+  EXPECT_THAT(locks.list(), testing::IsEmpty());
+  const auto refused = failure_of([&] { mutex{locks, "stock"}.lock(); });
+  EXPECT_EQ(refused.code, errc::unavailable);
+  EXPECT_THAT(refused.text, testing::HasSubstr("mkdir -p -m 700 " + folder_.file("typo")));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+  std::filesystem::create_directory(folder_.file("typo"));
+  EXPECT_TRUE(mutex(locks, "stock").try_lock());
+}
+
+TEST_F(places, that_are_no_paths_are_refused) {
+  const auto refused = [](const std::string& url) { return failure_of([&] { client{"sqlite:" + url}; }); };
+  for (const char* path :
+       {"~/locks.db", "~app/locks.db", "$HOME/locks.db", "${HOME}/locks.db", "///$HOME/locks.db"}) {
+    EXPECT_EQ(refused(path).code, errc::invalid_url) << path;
+    EXPECT_THAT(refused(path).text, testing::HasSubstr("write the path in full")) << path;
+  }
+  for (const char* path : {":memory:", "///:memory:"}) {
+    EXPECT_EQ(refused(path).code, errc::invalid_url) << path;
+    EXPECT_THAT(refused(path).text, testing::HasSubstr("write memory:")) << path;
+  }
+  EXPECT_EQ(refused("file:locks.db").code, errc::invalid_url);
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_.path());
+  EXPECT_FALSE(refused("./~locks.db").code);
+  std::filesystem::current_path(before);
 }
 
 // A mistyped path would look like a store in which nothing is held, and be one from then on.
@@ -54,6 +92,7 @@ TEST_F(places, that_are_only_looked_at_are_not_made) {
   EXPECT_FALSE(std::filesystem::exists(file_ + "-wake"));
 
   file_ = folder_.file("typo/deep/locks.db");
+  std::filesystem::create_directories(folder_.file("typo/deep"));
   client others = open();
   const auto held = mutex{others, "stock"}.acquire();
   EXPECT_EQ(locks.list().size(), 1U) << "by now it is there";
@@ -99,6 +138,21 @@ TEST_F(places, that_are_folders_or_behind_files_are_refused) {
   file_ = folder_.file("plain/locks.db");
   EXPECT_TRUE(failure_of([&] { open(); }).code);
   EXPECT_EQ(bytes_of(folder_.file("plain")), "not a folder");
+}
+
+// Those who reach it by its folder find another -wal and -shm beside it.
+TEST_F(places, that_are_mounted_without_their_folder_are_refused) {
+  make_store();
+  const std::string there = "unshare --map-root-user --mount ";
+  if (std::system((there + "true 2>/dev/null").c_str()) != 0)
+    GTEST_SKIP() << "a mount namespace is not permitted here";
+  actor inside{{"sh", "-c",
+                "exec " + there + "sh -c 'mount --bind \"$0\" \"$0\" && exec \"$1\"' " + file_ + " " +
+                    HOLDFAST_TEST_ACTOR},
+               {}};
+  const auto answer = inside.ask("open " + url());
+  EXPECT_EQ(code_in(answer), errc::unavailable) << answer;
+  EXPECT_THAT(answer, testing::HasSubstr("mount its folder"));
 }
 
 TEST_F(places, with_odd_names_are_found_again) {

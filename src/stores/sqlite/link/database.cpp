@@ -102,7 +102,10 @@ void database::read_clocks() {
   wall_now_us_ = micros(settings_.wall_clock().time_since_epoch());
 }
 
-bool database::is_in_place() const noexcept { return file_identity::of(settings_.path.c_str()) == identity_; }
+database_identity database::identity_now() const noexcept {
+  return {file_identity::of(settings_.path.c_str()), file_identity::of(wal_.c_str()),
+          file_identity::of(shm_.c_str())};
+}
 
 bool database::begin(access mode) {
   sqlite3_stmt* const statement = mode == access::write ? begin_write_ : begin_read_;

@@ -60,8 +60,8 @@ class database {
   database(const database&) = delete;
   database& operator=(const database&) = delete;
 
-  /// Whether the file at the path is still the one that was opened.
-  [[nodiscard]] bool is_in_place() const noexcept;
+  /// Whether the file at the path, its -wal and its -shm are still those that were opened.
+  [[nodiscard]] bool is_in_place() const noexcept { return identity_now() == identity_; }
 
   enum class access : std::uint8_t { read, write };
   /// False when another process is writing. \throws broken.
@@ -102,7 +102,8 @@ class database {
   bool open();
   void open_or_throw();
   void open_file();
-  [[nodiscard]] bool has_moved() const;
+  [[nodiscard]] database_identity identity_now() const noexcept;
+  [[nodiscard]] bool has_moved(const database_identity& before) const;
   void close() noexcept;
   void make_tables();
   void expire_former_boot();
@@ -117,7 +118,9 @@ class database {
   settings settings_;
   creation make_;
   sqlite3* db_ = nullptr;
-  file_identity identity_;
+  std::string wal_ = settings_.path + "-wal";
+  std::string shm_ = settings_.path + "-shm";
+  database_identity identity_;
   std::int64_t lease_now_us_ = 0;  // read once a transaction, once it has its lock
   std::int64_t wall_now_us_ = 0;
   std::int64_t next_sweep_us_ = 0;  // not to ask sooner

@@ -62,6 +62,7 @@ bool database::open() {
 }
 
 void database::open_or_throw() {
+  const database_identity before = identity_now();
   open_file();
   make_tables();
   expire_former_boot();
@@ -75,13 +76,18 @@ void database::open_or_throw() {
   open_ = prepare(sql::statements_of(sql::text::open, settings_.names));
   sweep_ = prepare(sql::statements_of(sql::text::sweep, settings_.names));
   sqlite3_busy_timeout(db_, 0);  // from here on, waiting is done by the callers
-  // The path may have come to lead to another file since this one was opened: it would be taken for that.
-  identity_ = file_identity::of(settings_.path.c_str());
-  if (has_moved()) throw replaced{};
+  // The paths may have come to lead to other files since these were opened: they would be taken for those.
+  identity_ = identity_now();
+  if (has_moved(before)) throw replaced{};
 }
 
-/// Whether the path leads to another file than the one that SQLite has opened, or to none.
-bool database::has_moved() const {
+/// Whether the path leads to another file than the one that SQLite has opened, or to none; or one of its
+/// neighbours was exchanged meanwhile. SQLite does not tell which of those it has.
+bool database::has_moved(const database_identity& before) const {
+  const auto was_exchanged = [](const file_identity& then, const file_identity& now) {
+    return then != file_identity{} && then != now;
+  };
+  if (was_exchanged(before.wal, identity_.wal) || was_exchanged(before.shm, identity_.shm)) return true;
   int moved = 0;
   const int code = sqlite3_file_control(db_, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
   return code == SQLITE_OK && moved != 0;

@@ -134,6 +134,8 @@ std::string wake_problem_of(const std::string& path) {
 
 std::string access_problem_of(const file_facts& facts) {
   const auto lacks = [](const std::string& path, int rights) { return ::access(path.c_str(), rights) != 0; };
+  if (!facts.folder && !facts.makes_folders)
+    return "the folder " + facts.wanted_folder + " is not there, and is not made";
   if (!facts.folder && lacks(facts.nearest_folder, W_OK | X_OK)) {
     return "the folder " + facts.wanted_folder + " is not there, and this user may not make it in " +
            facts.nearest_folder + ": " + std::strerror(errno);
@@ -143,13 +145,6 @@ std::string access_problem_of(const file_facts& facts) {
   if (facts.file && lacks(facts.path, R_OK | W_OK))
     return "the file cannot be read and written by this user: " + std::string{std::strerror(errno)};
   return {};
-}
-
-/// Whether another file system, or a part of one, begins here: of a file, a bind mount.
-bool is_mount_point(const std::string& path) {
-  struct statx info{};
-  return ::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, 0, &info) == 0 &&
-         (info.stx_attributes & info.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
 void look_at_folders(file_facts& facts) {
@@ -179,7 +174,7 @@ void look_at_folders(file_facts& facts) {
 
 }  // namespace
 
-std::vector<finding> diagnose(const std::string& path, const sql::tables& names, bool accepts_network,
+std::vector<finding> diagnose(const std::string& path, const sql::tables& names, place_options options,
                               milliseconds limit) {
   try {
     check_place(path, true);
@@ -189,7 +184,8 @@ std::vector<finding> diagnose(const std::string& path, const sql::tables& names,
   file_facts facts;
   facts.path = path;
   facts.user = ::geteuid();
-  facts.accepts_network = accepts_network;
+  facts.accepts_network = options.accepts_network;
+  facts.makes_folders = options.makes_folders;
   facts.file = file_facts::entry::of(path);
   look_at_folders(facts);
   facts.is_mounted_alone = is_mount_point(path);

@@ -55,6 +55,7 @@ class examination {
   std::vector<finding> run() && {
     examine_file();
     examine_file_system();
+    examine_cleaners();
     examine_mount();
     examine_names();
     examine_access();
@@ -107,6 +108,16 @@ class examination {
         "choose a local folder, or a store with a server for locks between hosts");
   }
 
+  /// A client leaves the times of the -shm as they are while it uses it, so that to a cleaner it grows old.
+  void examine_cleaners() {
+    const auto is_below = [&](std::string_view folder) { return facts_.path.starts_with(folder); };
+    if (!is_below("/tmp/") && !is_below("/var/tmp/")) return;
+    add("cleaners", grade::warning, "the file is in a folder for temporary files",
+        "programs that remove old files there (systemd-tmpfiles, tmpreaper) may remove the -shm of a running "
+        "client: two may hold, and the file is damaged",
+        "with all clients closed: move the store to another folder, such as one below /var/lib");
+  }
+
   void examine_mount() {
     if (!facts_.is_mounted_alone) return;
     add("mount", grade::broken, "the file itself is a mount point",
@@ -154,9 +165,9 @@ class examination {
 
   void examine_above(const file_facts::entry& folder) {
     examine_owner(folder);
-    if (folder.may_be_written_by(S_ISVTX)) return;
-    const bool everybody = folder.may_be_written_by(S_IWOTH);
-    if (!everybody && !folder.may_be_written_by(S_IWGRP)) return;
+    if (folder.has(S_ISVTX)) return;
+    const bool everybody = folder.has(S_IWOTH);
+    if (!everybody && !folder.has(S_IWGRP)) return;
     const std::string writers = everybody ? "everybody" : "its group";
     add("folder", grade::warning, described(folder) + ": " + writers + " may rename what is in it",
         (everybody ? "everybody on this host" : "each member of the group") +
@@ -179,18 +190,18 @@ class examination {
     examine_owner(*facts_.folder);
     const bool is_safe = found_.size() == before;
     const file_facts::entry& folder = *facts_.folder;
-    if (folder.may_be_written_by(S_IWOTH)) {
+    if (folder.has(S_IWOTH)) {
       return add("folder", grade::warning, described(folder) + ": everybody may write it",
                  "everybody on this host can take and end every lock",
                  "move the store into a folder of its own: install -d -m 0700 DIR, or -m 2770 -g GROUP");
     }
-    if (folder.may_be_written_by(S_ISVTX) && folder.may_be_written_by(S_IWGRP)) {
+    if (folder.has(S_ISVTX) && folder.has(S_IWGRP)) {
       return add("folder", grade::warning, described(folder) + ": it is sticky",
                  "where fs.protected_regular is set, SQLite cannot open a -wal of another user: locks fail",
                  "chmod -t " + quoted(folder.path));
     }
-    if (facts_.file && folder.may_be_written_by(S_IWGRP) &&
-        (!facts_.file->may_be_written_by(S_IWGRP) || folder.group != facts_.file->group)) {
+    if (facts_.file && folder.has(S_IWGRP) &&
+        (!facts_.file->has(S_IWGRP) || folder.group != facts_.file->group)) {
       return add("folder", grade::warning,
                  described(folder) + ": its group may write it, and may not write the file",
                  "members of the group can replace the file, and so take and end every lock",
@@ -203,19 +214,38 @@ class examination {
   void examine_permissions() {
     if (!facts_.file) return;
     const file_facts::entry& file = *facts_.file;
-    if (file.may_be_written_by(S_IWOTH)) {
+    if (file.has(S_IWOTH)) {
       return add("permissions", grade::warning, described(file) + ": everybody may write it",
                  "everybody on this host can take and end every lock", "chmod o-w " + quoted(file.path));
     }
-    const bool is_shared = file.may_be_written_by(S_IWGRP) && facts_.folder.has_value();
-    if (is_shared && !facts_.folder->may_be_written_by(S_IWGRP | S_IWOTH)) {
+    const bool is_shared = file.has(S_IWGRP) && facts_.folder.has_value();
+    if (is_shared && !facts_.folder->has(S_IWGRP | S_IWOTH)) {
       return add("permissions", grade::warning,
                  described(file) + ": its group may write it, and not its folder",
                  "members of the group cannot make the -wal and -shm files: their locks fail",
                  "chgrp " + std::to_string(file.group) + ' ' + quoted(facts_.folder->path) +
                      " && chmod 2770 " + quoted(facts_.folder->path) + ", or chmod g-w " + quoted(file.path));
     }
+    if (const std::string readers = mere_readers(file); !readers.empty()) {
+      return add("permissions", grade::warning,
+                 described(file) + ": " + readers + " may read it, and not write it",
+                 "who may read it can keep all clients out, by a lock on a part of the -shm: leases are lost",
+                 "chmod " + std::string{readers == "everybody" ? "o-r " : "g-r "} + quoted(file.path) +
+                     " ; with all clients closed, the same for its -wal and -shm, if they are there");
+    }
     add("permissions", grade::kept, described(file));
+  }
+
+  /// Who may read the file, and nothing else, and reaches it.
+  [[nodiscard]] std::string mere_readers(const file_facts::entry& file) const {
+    const auto is_reached_by = [&](mode_t search) {
+      const auto lets_in = [&](const file_facts::entry& folder) { return folder.has(search); };
+      return facts_.folder && lets_in(*facts_.folder) &&
+             std::all_of(facts_.above.begin(), facts_.above.end(), lets_in);
+    };
+    if (file.has(S_IROTH) && is_reached_by(S_IXOTH)) return "everybody";
+    if (file.has(S_IRGRP) && !file.has(S_IWGRP) && is_reached_by(S_IXGRP | S_IXOTH)) return "its group";
+    return {};
   }
 
   void examine_neighbours() {

@@ -24,7 +24,7 @@ struct file_facts {
     std::uint64_t bytes = 0;
 
     [[nodiscard]] static std::optional<entry> of(const std::string& path);
-    [[nodiscard]] bool may_be_written_by(mode_t bits) const noexcept { return (mode & bits) != 0; }
+    [[nodiscard]] bool has(mode_t bits) const noexcept { return (mode & bits) != 0; }
   };
 
   std::string path;
@@ -37,6 +37,7 @@ struct file_facts {
   std::vector<entry> above;              // the folders above it that are there
   const char* network = nullptr;         // the name of its network file system
   bool accepts_network = false;          // network_fs=1
+  bool makes_folders = false;            // a client makes the folder
   bool is_mounted_alone = false;         // the file itself is a mount point
   bool has_proc = true;                  // the offset of a time namespace can be read
   std::string access_problem;            // why this user cannot use the file or its folder

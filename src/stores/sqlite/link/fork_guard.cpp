@@ -61,6 +61,32 @@ void fork_guard::in_child() noexcept HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {
   reader_mutex.unlock();
 }
 
+void fork_guard::close_replaced(const std::string& path) {
+  const annotated::lock held{mutex};
+  for (link* l : links) {
+    if (l->settings_.path != path) continue;
+    const annotated::lock at_rest{l->executing()};
+    l->close_if_replaced();
+  }
+}
+
+/// Only tries: a fork() holds the mutex while it waits for the link that calls this.
+bool fork_guard::try_to_close_replaced(const link& opening) {
+  if (!mutex.try_lock()) return false;
+  const annotated::lock held{mutex, std::adopt_lock};
+  bool all = true;
+  for (link* l : links) {
+    if (l == &opening || l->settings_.path != opening.settings_.path) continue;
+    if (l->executing().try_lock()) {
+      const annotated::lock at_rest{l->executing(), std::adopt_lock};
+      l->close_if_replaced();
+    } else {
+      all = false;
+    }
+  }
+  return all;
+}
+
 void fork_guard::close_inherited() {
   const annotated::lock held{mutex};
   for (link* l : inherited) {

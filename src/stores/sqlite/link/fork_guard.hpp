@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "base/annotated_mutex.hpp"
 
 namespace holdfast::sqlite {
@@ -18,6 +20,13 @@ class fork_guard {
   static void remove(link& l) noexcept;
   /// Call before opening a database.
   static void close_inherited();
+  /// Call before opening a database. Closes those of the links that have the path open, and are not in place
+  /// any more. SQLite shares its map of a file's -shm within a process: what is opened anew would get that of
+  /// the file that was removed. Without the `executing` of any link.
+  static void close_replaced(const std::string& path);
+  /// The same for a link that executes. \return false, with some of them open: they are in use, or the
+  /// process forks.
+  [[nodiscard]] static bool try_to_close_replaced(const link& opening);
   /// Locked while a database is open that no link has: a fork() waits for it.
   [[nodiscard]] static annotated::mutex& reading();
 

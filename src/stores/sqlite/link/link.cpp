@@ -13,6 +13,21 @@
 
 namespace holdfast::sqlite {
 
+namespace {
+
+/// Others have the file for microseconds as a rule: less than a sleep takes.
+template <class Attempt>
+bool tries_until_true(Attempt attempt) {
+  constexpr int tries = 50;
+  for (int i = 0; i < tries; ++i) {
+    if (attempt()) return true;
+    std::this_thread::yield();
+  }
+  return false;
+}
+
+}  // namespace
+
 link::link(runtime::event_loop& on, const database::settings& s, std::function<void()> prepare)
     : batching_link{on},
       settings_{s},
@@ -39,6 +54,7 @@ link::link(runtime::event_loop& on, const database::settings& s, std::function<v
 link::~link() { leave(); }
 
 void link::find_database() {
+  fork_guard::close_replaced(settings_.path);
   const annotated::lock no_fork{executing()};
   database_ = database::find(settings_);
   if (database_) prepare_ = nullptr;
@@ -76,11 +92,13 @@ std::shared_ptr<void> link::watch(store::watched target, std::function<void()> c
 }
 
 /// Leaves `database_` null where there is no database, and no claim is made.
-void link::open_for(const std::vector<job>& batch) {
+/// \return false: others of this process keep the file busy.
+bool link::open_for(const std::vector<job>& batch) {
   claims_ = claims_ || std::any_of(batch.begin(), batch.end(),
                                    [](const job& j) { return j.request.kind == tickets::task::acquire; });
   if (!database_ || !database_->is_in_place()) {
     database_.reset();
+    if (!tries_until_true([&] { return fork_guard::try_to_close_replaced(*this); })) return false;
     if (claims_ && prepare_) {
       prepare_();
       prepare_ = nullptr;  // a folder that is removed while there are claims is not made again
@@ -88,12 +106,14 @@ void link::open_for(const std::vector<job>& batch) {
     // The wait for processes that keep it busy is done by the caller, where each request has its own limit.
     database::settings hasty = settings_;
     hasty.opening_limit = std::min<duration>(hasty.opening_limit, std::chrono::milliseconds{100});
+    if (claims_) make_file(settings_.path);
     database_ = claims_ ? std::make_unique<database>(hasty) : database::find(hasty);
   }
   // A client that only ends holds by force notifies their holders.
   const bool writes = std::any_of(batch.begin(), batch.end(),
                                   [](const job& j) { return !tickets::is_read_only(j.request.kind); });
   if (claims_ || (database_ && writes)) mailbox_.open();
+  return true;
 }
 
 bool link::execute(std::vector<job>& batch, bool last_try) {
@@ -103,7 +123,7 @@ bool link::execute(std::vector<job>& batch, bool last_try) {
   };
   std::vector<store::client_notification> notifications;
   try {
-    open_for(batch);
+    if (!open_for(batch)) return last_try && fail_all(busy());
     if (!database_) {
       for (job& j : batch) j.result = sql::reply_of_nothing(j.request);
       return true;
@@ -111,15 +131,13 @@ bool link::execute(std::vector<job>& batch, bool last_try) {
     const bool reads = std::all_of(batch.begin(), batch.end(),
                                    [](const job& j) { return tickets::is_read_only(j.request.kind); });
     if (!begin(reads ? database::access::read : database::access::write)) {
-      return last_try && fail_all({{errc::unavailable,
-                                    settings_.path + ": another process keeps the file locked; look for a "
-                                                     "process with an open transaction (fuser FILE)"},
-                                   true,
-                                   false});
+      return last_try && fail_all(busy());
     }
     for (job& j : batch) j.result = database_->carry_out(j.request, mailbox_.address(), notifications);
     if (!reads) database_->sweep_if_due();
     database_->commit();
+    // What was committed to files that nobody else finds any more does not count.
+    if (!reads && !database_->is_in_place()) throw broken{replaced()};
   } catch (const broken& b) {
     if (database_) database_->roll_back();
     if (b.cause.reason.code != errc::exhausted) database_.reset();
@@ -143,20 +161,30 @@ bool link::execute(std::vector<job>& batch, bool last_try) {
   return true;
 }
 
+store::request_error link::busy() const {
+  return {{errc::unavailable, settings_.path +
+                                  ": another process keeps the file locked; look for a process with an "
+                                  "open transaction (fuser FILE)"},
+          true,
+          false};
+}
+
+store::request_error link::replaced() const {
+  return {{errc::unavailable,
+           settings_.path + ", its -wal or its -shm was removed or replaced while clients use it"},
+          true,
+          true};
+}
+
 /// In a transaction, or before one.
 void link::give_up_database() noexcept {
   if (database_) database_->roll_back();
   database_.reset();
 }
 
-/// Another process holds the file for microseconds as a rule: less than a sleep takes.
 bool link::begin(database::access mode) {
-  constexpr int tries = 50;
-  for (int i = 0; i < tries; ++i) {
-    if (database_->begin(mode)) return true;
-    std::this_thread::yield();
-  }
-  return false;
+  database& here = *database_;
+  return tries_until_true([&] { return here.begin(mode); });
 }
 
 void link::distribute(const std::vector<store::client_notification>& notifications) {

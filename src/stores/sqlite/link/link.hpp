@@ -20,8 +20,8 @@ namespace holdfast::sqlite {
 /// The file and its tables are made before the first claim. A client that only reads makes nothing, and finds
 /// nothing.
 ///
-/// A file that was deleted or replaced is opened, or made, anew. Leases in the old file are lost then, as
-/// with a server that comes back empty.
+/// A file that was deleted or replaced, or whose -wal or -shm was, is opened, or made, anew. What is not in
+/// it is lost then, as with a server that comes back empty.
 class link final : public runtime::batching_link {
  public:
   /// \param prepare makes the folder for the file, before the file is made.
@@ -39,9 +39,14 @@ class link final : public runtime::batching_link {
 
   void find_database();
   void leave() noexcept;
+  void close_if_replaced() noexcept HOLDFAST_REQUIRES(executing()) {
+    if (database_ && !database_->is_in_place()) database_.reset();
+  }
   bool execute(std::vector<job>& batch, bool last_try) override HOLDFAST_REQUIRES(executing());
-  void open_for(const std::vector<job>& batch) HOLDFAST_REQUIRES(executing());
+  [[nodiscard]] bool open_for(const std::vector<job>& batch) HOLDFAST_REQUIRES(executing());
   [[nodiscard]] bool begin(database::access mode) HOLDFAST_REQUIRES(executing());
+  [[nodiscard]] store::request_error busy() const;
+  [[nodiscard]] store::request_error replaced() const;
   void give_up_database() noexcept HOLDFAST_REQUIRES(executing());
   void distribute(const std::vector<store::client_notification>& notifications)
       HOLDFAST_REQUIRES(executing());

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <pwd.h>
@@ -212,6 +213,12 @@ void check_place(const std::string& path, bool anywhere) {
     refuse(errc::unavailable, path + " has " + std::to_string(info.st_nlink) +
                                   " names (hard links), and SQLite is safe with one only; remove the others");
   }
+  if (is_mount_point(path)) {
+    refuse(errc::unavailable,
+           path +
+               " is a mount point itself, so its -wal and -shm are not those that others find "
+               "beside the file; mount its folder instead of the file");
+  }
   if (::access(folder.c_str(), R_OK | W_OK | X_OK) != 0) {
     refuse(code_of(errno),
            "the folder " + folder +
@@ -220,9 +227,39 @@ void check_place(const std::string& path, bool anywhere) {
   require_access(path, "file");
 }
 
-void prepare_place(const std::string& path, bool anywhere) {
-  make_folders(folder_of(path));
+void prepare_place(const std::string& path, bool anywhere, bool makes_folders) {
+  const std::string folder = folder_of(path);
+  if (makes_folders) {
+    make_folders(folder);
+  } else if (::access(folder.c_str(), F_OK) != 0 && errno == ENOENT) {
+    refuse(errc::unavailable,
+           "the folder " + folder +
+               " does not exist, and is not made, since a path that is mistyped would be a store "
+               "of its own; correct the URL, or make it: mkdir -p -m 700 " +
+               folder);
+  }
   check_place(path, anywhere);
+}
+
+void make_file(const std::string& path) noexcept { ::mknod(path.c_str(), S_IFREG | S_IRUSR | S_IWUSR, 0); }
+
+std::string problem_of(const std::string& path) {
+  const std::string_view text{path};
+  const std::string_view name = text.substr(text.rfind('/') + 1);
+  const std::string_view first = text.substr(std::min(text.find_first_not_of('/'), text.size()));
+  if (name == ":memory:")
+    return "here :memory: is the name of a file; write memory: for a store in this process";
+  if (first.starts_with("file:"))
+    return "it begins with file:, as a URI of SQLite does; write the path of the file";
+  if (first.starts_with('~') || first.starts_with('$'))
+    return "no shell has put a path in place of its beginning; write the path in full, or ./ before it";
+  return {};
+}
+
+bool is_mount_point(const std::string& path) {
+  struct statx info{};
+  return ::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, 0, &info) == 0 &&
+         (info.stx_attributes & info.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
 file_identity file_identity::of(const char* path) noexcept {

@@ -27,8 +27,18 @@ namespace holdfast::sqlite {
 /// \throws holdfast::error errc::permission_denied, errc::foreign_store, errc::unavailable.
 void check_place(const std::string& path, bool anywhere);
 
-/// The same, after it has made the folder and its parents, for this user alone.
-void prepare_place(const std::string& path, bool anywhere);
+/// The same, where the file is to be made.
+/// \param makes_folders makes the folder and its parents, for this user alone. Else they have to be there.
+void prepare_place(const std::string& path, bool anywhere, bool makes_folders);
+
+/// Makes an empty file for this user alone, where there is none, and with it the -wal and -shm: who may only
+/// read a -shm can lock parts of it. Not by an open(), whose close() would end the locks that other clients
+/// of this process have in the file. What fails is reported by the opening that follows.
+void make_file(const std::string& path) noexcept;
+
+/// What is wrong with a path as it stands in a URL: it would silently be another store than its writer means.
+/// Empty: nothing.
+[[nodiscard]] std::string problem_of(const std::string& path);
 
 /// Whether the owner of `neighbour`, a file or folder beside the database, may write the database anyway:
 /// this user, root, the database's owner, or a member of a group that may write it.
@@ -51,6 +61,9 @@ struct wrong_neighbour {
 /// \throws holdfast::error errc::permission_denied for such a file.
 void check_neighbours(const std::string& path);
 
+/// Whether another file system, or a part of one, begins here: of a file, a bind mount.
+[[nodiscard]] bool is_mount_point(const std::string& path);
+
 /// The name of a network or otherwise shared file system by its magic number (statfs(2)); null for others.
 [[nodiscard]] const char* network_filesystem(long magic);
 
@@ -62,6 +75,15 @@ struct file_identity {
   /// All zero where there is no file. A symbolic link is not followed: it is another file.
   [[nodiscard]] static file_identity of(const char* path) noexcept;
   friend bool operator==(const file_identity&, const file_identity&) = default;
+};
+
+/// Which files make up an open database: clients exclude each other if they have all of them in common.
+struct database_identity {
+  file_identity file;
+  file_identity wal;
+  file_identity shm;
+
+  friend bool operator==(const database_identity&, const database_identity&) = default;
 };
 
 /// How far CLOCK_BOOTTIME of this process is ahead of the machine's: the offset of its time namespace. All
