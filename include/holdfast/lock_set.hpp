@@ -106,7 +106,8 @@ class HOLDFAST_EXPORT lock_set {
     return detail::until(limit, stop, [&](duration left) { return try_lock_for(left, stop); });
   }
   /// Gives all names back: sent at once and together, never waited for, and retried in the background until
-  /// the store confirms it or the leases have ended. Without kept holds it does nothing.
+  /// the store confirms it or the leases have ended. Without kept holds it does nothing. See
+  /// `mutex::unlock()` for a process that ends right after it.
   void unlock() noexcept { handle_.unlock(); }
 
   // The asynchronous forms. They are defined in <holdfast/async.hpp>, which documents tokens, signatures,

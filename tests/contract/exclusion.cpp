@@ -148,6 +148,24 @@ TEST_P(processes, that_die_holding_are_followed_when_their_ttl_ends) {
   EXPECT_GT(next.token(), first);
 }
 
+// Nobody has to wait for its ttl. It becomes another program with its client open, as a shell script's last
+// command.
+TEST_P(processes, that_release_or_close_and_end_at_once_hold_nothing) {
+  std::vector<std::string> ways{"release", "close"};
+  // There a thread of the client sends: see mutex::unlock().
+  const bool has_own_thread = store_->url().starts_with("sqlite:") || store_->url().starts_with("mysql:");
+  if (!has_own_thread) ways.emplace_back("drop");
+  for (const std::string& way : ways) {
+    const auto child = start();
+    const auto first = child->hold("stock ttl=3600000");
+    child->tell("end " + way);
+    EXPECT_EQ(child->finish(), 0) << way;
+    const auto next = mutex{one(), "stock"}.try_acquire_for(60s);
+    ASSERT_TRUE(next) << way;
+    EXPECT_GT(next->token(), first) << way;
+  }
+}
+
 TEST_P(processes, that_die_waiting_are_passed_over) {
   mutex lock{one(), "stock"};
   auto held = lock.acquire();
