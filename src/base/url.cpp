@@ -140,7 +140,7 @@ store_url::store_url(std::string_view text) : masked_{masked_url(text)} {
   has_masked_password_ = has_mask && masked_ == text;
   const std::size_t colon = scheme_end(text);
   if (colon == std::string_view::npos) {
-    refuse("it has no scheme; write for example sqlite:locks.db");
+    refuse("it has no scheme; write for example redis://127.0.0.1 or sqlite:/var/lib/app/locks.db");
   }
   scheme_ = text.substr(0, colon);
   text.remove_prefix(colon + 1);
@@ -148,6 +148,8 @@ store_url::store_url(std::string_view text) : masked_{masked_url(text)} {
   if (const std::size_t question = text.find('?'); question != std::string_view::npos) {
     query = text.substr(question + 1);
     text = text.substr(0, question);
+    may_split_password_ =
+        query.find('@') != std::string_view::npos && text.find('@') == std::string_view::npos;
   }
   const auto path = decoded(text);
   if (!path) refuse("a % is not followed by two hexadecimal digits, or encodes a NUL byte");
@@ -176,6 +178,8 @@ std::pair<std::string, std::string> store_url::host_and_port(std::string_view te
   text.remove_prefix(is_v6 ? host.size() + 2 : host.size());
   if (!text.empty() && !text.starts_with(':')) refuse("the host is neither a name nor an address");
   const std::string_view port = text.empty() ? text : text.substr(1);
+  if (port.find(',') != std::string_view::npos)
+    refuse("it names several hosts, and " + scheme_ + ":// takes one there");
   const bool digits = std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
   const bool fits = digits && port.size() <= 5 &&
                     (text.empty() || (!port.empty() && std::stoi(std::string{port}) > 0 &&
@@ -313,7 +317,9 @@ void store_url::refuse_rest(std::string_view known) const {
 }
 
 void store_url::refuse(const std::string& reason) const {
-  throw error{errc::invalid_url, "the store URL " + masked_ + " cannot be used: " + reason};
+  throw error{errc::invalid_url,
+              "the store URL " + masked_ + " cannot be used: " + reason +
+                  (may_split_password_ ? "; if its password has a question mark, write that as %3F" : "")};
 }
 
 }  // namespace holdfast

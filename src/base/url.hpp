@@ -80,6 +80,7 @@ class store_url {
   std::string path_;
   std::string masked_;
   bool has_masked_password_ = false;
+  bool may_split_password_ = false;  // an @ comes after the ? that begins the options, and none before
   std::map<std::string, std::string> options_;
 };
 

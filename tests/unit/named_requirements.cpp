@@ -55,6 +55,10 @@ TEST(limits, of_any_unit_are_rounded_up_and_bounded) {
   EXPECT_EQ(detail::to_limit(3h), 3h);
   EXPECT_EQ(detail::to_limit(std::chrono::duration<double>{0.25}), 250ms);
   EXPECT_EQ(detail::to_limit(-5s), 0s);
+  using hours = std::chrono::time_point<std::chrono::steady_clock, std::chrono::hours>;
+  EXPECT_EQ(detail::time_left(hours::max()), detail::longest_limit);
+  EXPECT_EQ(detail::time_left(hours::min()), 0s);
+  EXPECT_EQ(detail::time_left(std::chrono::steady_clock::time_point::max()), detail::longest_limit);
   EXPECT_EQ(detail::to_limit(std::chrono::hours::max()), detail::to_limit(std::chrono::nanoseconds::max()));
   EXPECT_GT(detail::to_limit(std::chrono::hours::max()), std::chrono::years{99});
 }

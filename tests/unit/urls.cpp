@@ -111,6 +111,10 @@ TEST(a_client, refuses_urls_that_it_cannot_read_and_says_why) {
       {"memory:a%00b", "%"},
       {"memory:a?=1", "option"},
       {"memory:a?x%1Ay=1", "control"},
+      {"redis://u:pa?ss@host:6379", "write that as %3F"},
+      {"redis://u:pa?=ss@host:6379", "write that as %3F"},
+      {"mysql://h1:3306,h2:3306/db", "several hosts"},
+      {"postgresql://h1:5432,h2:5432/db", "host=HOST1,HOST2"},
   };
   for (const auto& [url, reason] : bad) {
     try {

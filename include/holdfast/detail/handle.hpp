@@ -128,21 +128,29 @@ HOLDFAST_EXPORT pending async_request_release(const client& locks, std::string_v
                                               std::optional<fencing_token> token, std::string_view reason,
                                               std::unique_ptr<completion> handler);
 
+/// Longer than any wait: "for ever".
+inline constexpr duration longest_limit = std::chrono::hours{24 * 365 * 100};
+
 /// Converts a limit of any unit to `duration`: rounded up, so that no wait ends early, and bounded, so that
 /// `duration::max()` means "for ever" instead of overflowing.
 template <class Rep, class Period>
 [[nodiscard]] constexpr duration to_limit(const std::chrono::duration<Rep, Period>& limit) {
   using seconds = std::chrono::duration<double>;
-  constexpr duration longest = std::chrono::hours{24 * 365 * 100};
   if (limit <= limit.zero()) return duration::zero();
-  if (std::chrono::duration_cast<seconds>(limit) >= seconds{longest}) return longest;
+  if (std::chrono::duration_cast<seconds>(limit) >= seconds{longest_limit}) return longest_limit;
   return std::chrono::ceil<duration>(limit);
 }
 
 /// The time until a time point of any clock; zero when it has passed.
 template <class Clock, class Duration>
 [[nodiscard]] duration time_left(const std::chrono::time_point<Clock, Duration>& limit) {
+  using seconds = std::chrono::duration<double>;
   const auto now = Clock::now();
+  // Roughly first: in the unit of the clock, a far time point of another unit would overflow.
+  const seconds about = std::chrono::duration_cast<seconds>(limit.time_since_epoch()) -
+                        std::chrono::duration_cast<seconds>(now.time_since_epoch());
+  if (about >= seconds{longest_limit}) return longest_limit;
+  if (about < -seconds{longest_limit}) return duration::zero();
   return limit > now ? to_limit(limit - now) : duration::zero();
 }
 
@@ -152,7 +160,8 @@ template <class Clock, class Duration, class Try>
 [[nodiscard]] auto until(const std::chrono::time_point<Clock, Duration>& limit, const std::stop_token& stop,
                          Try attempt) {
   auto result = attempt(time_left(limit));
-  while (!result && !stop.stop_requested() && Clock::now() < limit) result = attempt(time_left(limit));
+  while (!result && !stop.stop_requested() && time_left(limit) > duration::zero())
+    result = attempt(time_left(limit));
   return result;
 }
 

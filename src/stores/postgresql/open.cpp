@@ -41,6 +41,10 @@ void read_place(store_url& url, postgresql::settings& s) {
     if (!value.empty()) to[name] = value;
   };
   if (url.path() != "//" && !url.path().starts_with("///")) {
+    const std::string_view after_user = std::string_view{url.path()}.substr(url.path().rfind('@') + 1);
+    if (after_user.find(',') < after_user.find('/', 2))
+      url.refuse(
+          "several hosts stand in options, as in postgresql:///DATABASE?host=HOST1,HOST2&port=5432,5433");
     const auto parts = url.split();
     set("host", parts.host);
     set("port", parts.port);

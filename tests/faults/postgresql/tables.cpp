@@ -65,6 +65,11 @@ TEST_F(postgresql_tables, with_routines_of_others_are_not_made) {
   }
 }
 
+TEST_F(postgresql_tables, are_known_whatever_the_settings_of_a_role_for_names_are) {
+  ASSERT_EQ(server_.ask("ALTER ROLE holdfast SET quote_all_identifiers = on"), "");
+  for (int time = 0; time < 2; ++time) EXPECT_EQ(try_to_lock().text, "it did not fail");
+}
+
 TEST_F(postgresql_tables, of_a_newer_layout_are_refused) {
   EXPECT_EQ(try_to_lock().text, "it did not fail");
   server_.ask(

@@ -132,8 +132,8 @@ void opening::connect() {
   end_blocking(mysql_get_socket(session_.get()));
   // Without verification, the library continues without TLS if the server has none.
   if (to_.tls.on && mysql_get_ssl_cipher(session_.get()) == nullptr) {
-    throw connection_error{
-        {errc::permission_denied, "the server does not offer TLS, and the URL asks for it"}, false};
+    throw connection_error{{errc::unavailable, "the server does not offer TLS, and the URL asks for it"},
+                           false};
   }
   limit_.begin("the server's first answers");
 }

@@ -138,7 +138,10 @@ refusal refusal_of(unsigned number, const std::string& sentence) {
 
 runtime::connection_error refused_entry(unsigned number, const std::string& sentence) {
   const verdict& v = verdict_of(number);
-  return {failure_of(v, number, sentence), v.retryable};
+  failure reason = failure_of(v, number, sentence);
+  // The library has one number for all that goes wrong with TLS.
+  if (sentence.find("server does not support it") != std::string::npos) reason.code = errc::unavailable;
+  return {std::move(reason), v.retryable};
 }
 
 }  // namespace holdfast::mariadb

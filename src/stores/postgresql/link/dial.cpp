@@ -171,10 +171,11 @@ void opening::check_server() {
   settle_names(said(path));
 }
 
-/// Restricts the search_path to pg_catalog; Holdfast's objects are named with their schema. If the URL names
-/// no schema, the table is searched along the user's former search_path.
+/// Restricts the search_path to pg_catalog, since Holdfast's objects are named with their schema, and has the
+/// catalogue print names as they are. If the URL names no schema, the table is searched along the user's
+/// former search_path.
 void opening::settle_names(const std::string& path) {
-  ask("SET search_path = pg_catalog, pg_temp");
+  ask("SET search_path = pg_catalog, pg_temp; SET quote_all_identifiers = off");
   if (!names_.schema().empty()) return;
   const std::string schema = text(schema_query, {path, names_.bare("locks"), names_.bare("layout")});
   if (schema.empty()) {

@@ -104,7 +104,8 @@ runtime::connection_error refused_entry(PGconn* connection) {
     said.message.append("; ").append(v.advice);
     return {{v.code, said.message}, v.retryable};
   }
-  if (PQconnectionNeedsPassword(connection) != 0 || says("certificate") || says("does not support SSL")) {
+  if (says("does not support SSL")) return {said, false};
+  if (PQconnectionNeedsPassword(connection) != 0 || says("certificate")) {
     return {{errc::permission_denied, said.message}, false};
   }
   return {said};

@@ -193,6 +193,7 @@ std::string script(const naming& names, const std::vector<std::string>& lockers,
   std::string all = "-- Where Holdfast keeps the locks of " + placed.plain() + ": tables and routines.\n";
   all.append(
          "BEGIN;\nSET LOCAL client_min_messages = warning;\nSET LOCAL search_path = pg_catalog, pg_temp;\n"
+         "SET LOCAL quote_all_identifiers = off;\n"
          "DO $$ BEGIN PERFORM pg_advisory_xact_lock(")
       .append(making_key(placed))
       .append("); END $$;\n\n")
