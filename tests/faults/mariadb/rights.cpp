@@ -59,6 +59,43 @@ TEST_F(mariadb_rights, to_procedures_without_a_new_one_cost_a_leader_its_new_val
   EXPECT_FALSE(led.resign());
 }
 
+// A monitor sees statements of others, and with them ids of clients. By an id it can be the next to have the
+// lock by which a client finds its former session.
+TEST_F(mariadb_rights, to_see_statements_of_others_cost_no_lease) {
+  server_.ask("CREATE USER monitor@'%'");
+  server_.ask("GRANT PROCESS ON *.* TO monitor@'%'");
+  client locks{server_.url()};
+  auto held = mutex{locks, "stock"}.acquire();
+  const std::string lock =
+      "'holdfast-calls:" +
+      server_.ask("SELECT LOWER(HEX(client)) FROM holdfast.holdfast_locks_claims WHERE name = 'stock'")
+          .at(0)
+          .at(0) +
+      '\'';
+  const auto monitor = server_.console({"monitor", "", ""});
+  const auto user = [&] {
+    return "SELECT user FROM information_schema.processlist WHERE id = IS_USED_LOCK(" + lock + ')';
+  };
+  ASSERT_EQ(server_.ask(user()).at(0).at(0), "holdfast");
+  auto queued =
+      std::async(std::launch::async, [&] { return monitor->number("SELECT GET_LOCK(" + lock + ", 60)"); });
+  await(
+      [&] {
+        return server_.number(
+                   "SELECT count(*) FROM information_schema.processlist WHERE user = 'monitor' AND state "
+                   "= 'User lock'") == 1;
+      },
+      "it does not queue");
+  server_.ask("KILL HARD CONNECTION " + server_.ask("SELECT IS_USED_LOCK(" + lock + ')').at(0).at(0));
+  ASSERT_EQ(queued.get(), 1);
+  for (int breaks = 0; breaks < 2; ++breaks) {
+    EXPECT_EQ(renew(held), renewal::renewed);
+    EXPECT_EQ(server_.ask(user()).at(0).at(0), "monitor");
+    server_.ask("KILL HARD USER holdfast");
+  }
+  EXPECT_EQ(renew(held), renewal::renewed);
+}
+
 TEST_F(mariadb_rights, to_call_the_procedures_are_all_that_locking_needs) {
   client alice{url_of("alice")};
   const auto bob = start(url_of("bob"));
