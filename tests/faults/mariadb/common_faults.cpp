@@ -24,6 +24,7 @@ class mariadb final : public wrapped<database, holdfast::test::mariadb_server> {
     return number("SELECT count(*) FROM information_schema.processlist WHERE user = 'holdfast'");
   }
   void end_sessions() override { execute("KILL HARD USER holdfast"); }
+  void set_read_only() override { execute("SET GLOBAL read_only = 1"); }
   std::int64_t living_claimants() override {
     return number(
         "SELECT count(DISTINCT client) FROM holdfast_locks_claims "

@@ -296,6 +296,39 @@ TEST(mariadb_entry, a_replica_that_may_not_be_written_is_refused_until_it_may) {
   EXPECT_TRUE(held.held());
 }
 
+// The rights of an administrator who has made the procedures pass read_only, and its successor may grant
+// already.
+TEST(mariadb_entry, a_server_that_is_set_read_only_grants_and_renews_no_more_whoever_has_made_the_store) {
+  mariadb_server server;
+  server.ask("CREATE USER admin@'%'");
+  server.ask("GRANT ALL ON *.* TO admin@'%'");
+  {
+    client maker{"mysql://admin@127.0.0.1:" + std::to_string(server.port()) + "/holdfast"};
+    mutex{maker, "first"}.lock();
+  }
+  client locks{server.url()};
+  client others{server.url()};
+  auto held = mutex{locks, "stock", lock_options{}.ttl(1s)}.acquire();
+  loss loss_signal{held};
+  auto waiting = std::async(std::launch::async, [&] { return mutex{others, "stock", patient()}.acquire(); });
+  expect_waiter(locks);
+  server.ask("SET GLOBAL read_only = 1");
+  const auto rows = [&] {
+    return server.ask(
+        "SELECT HEX(name), token, expires, HEX(metadata) FROM holdfast_locks_claims ORDER BY 1, 2");
+  };
+  const auto before = rows();
+  const auto deadline = held.deadline();
+  const auto refused = failure_of([&] { mutex{locks, "other", hasty()}.lock(); });
+  EXPECT_EQ(refused.code, errc::unavailable) << refused.text;
+  EXPECT_THAT(refused.text, HasSubstr("primary"));
+  loss_signal.expect_by(deadline + 1s);  // it may have been renewed in between
+  EXPECT_EQ(rows(), before) << "it was written to";
+  EXPECT_EQ(waiting.wait_for(0s), std::future_status::timeout);
+  server.ask("SET GLOBAL read_only = 0");
+  EXPECT_GT(waiting.get().token(), held.token());
+}
+
 class mariadb_tls : public testing::Test {
  protected:
   [[nodiscard]] std::string at(const std::string& host, const std::string& options) const {

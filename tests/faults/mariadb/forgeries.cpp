@@ -1,5 +1,6 @@
 // What a server says of a statement, and what a client makes of it.
 
+#include <atomic>
 #include <string>
 #include <string_view>
 
@@ -39,6 +40,32 @@ TEST(mariadb_forgeries, of_the_number_of_parameters_are_reported) {
     line.heal();
     EXPECT_TRUE(mutex(locks, "stock").try_acquire_for(60s));
   }
+}
+
+/// An error of no number that Holdfast knows: the packet's length and number, its kind, the number, the
+/// state.
+constexpr std::string_view unknown_error{"\x1d\0\0\x01\xff\x51\x04#HY000something went wrong", 33};
+constexpr char executes = '\x17';
+
+// A procedure commits before it answers, and may fail in between.
+TEST(mariadb_unknown_errors, of_a_call_that_has_committed_leave_no_claim_behind) {
+  test::mariadb_server server;
+  {
+    client locks{server.url()};
+    mutex{locks, "first"}.lock();
+  }
+  test::fault_proxy line{server.port()};
+  std::atomic<int> forged{0};
+  line.forge([&](std::string_view request, std::string_view answer) {
+    const bool claims = request.size() > command_at && request[command_at] == executes &&
+                        request.find("stock") != std::string_view::npos;
+    return std::string{claims && forged++ == 0 ? unknown_error : answer};
+  });
+  client locks{"mysql://holdfast:secret@127.0.0.1:" + std::to_string(line.port()) + "/holdfast"};
+  const auto failed = failure_of([&] { mutex{locks, "stock", hasty().ttl(1h)}.lock(); });
+  EXPECT_EQ(failed.code, errc::unknown_outcome) << failed.text;
+  client others{server.url()};
+  EXPECT_TRUE(mutex(others, "stock").try_lock_for(60s)) << "its claim stays";
 }
 
 }  // namespace

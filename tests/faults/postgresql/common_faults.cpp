@@ -30,6 +30,10 @@ class postgresql final : public wrapped<database, holdfast::test::postgresql_ser
   void end_sessions() override {
     number("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'holdfast'");
   }
+  void set_read_only() override {
+    execute("ALTER SYSTEM SET default_transaction_read_only = on");
+    number("SELECT pg_reload_conf()::int");
+  }
   std::int64_t living_claimants() override {
     return number(
         "SELECT count(*) FROM pg_stat_activity WHERE application_name IN "

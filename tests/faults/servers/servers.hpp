@@ -43,6 +43,8 @@ class database : public server {
   virtual std::int64_t sessions() = 0;
   /// Ends them, as an operator would.
   virtual void end_sessions() = 0;
+  /// As one does to a primary that is to be replaced. Sessions stay.
+  virtual void set_read_only() = 0;
   /// Of those, in session mode, with which claims end that are in the table.
   virtual std::int64_t living_claimants() = 0;
   /// Transactions of our clients that are open while nothing is asked in them.

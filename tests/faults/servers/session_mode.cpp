@@ -2,6 +2,8 @@
 
 #include <csignal>
 #include <future>
+#include <stop_token>
+#include <thread>
 
 #include "faults/servers/servers.hpp"
 #include "support/fault_proxy.hpp"
@@ -86,6 +88,18 @@ TEST_P(session_mode, that_an_operator_ends_are_lost_and_told_at_once) {
   EXPECT_TRUE(mutex(locks, "other").try_lock_for(60s));
   EXPECT_EQ(held.release(), errc::lost);
   await([&] { return server_->claims() <= 2; }, "what the former sessions held is still there");
+}
+
+// Its successor may grant already. It answers those who read, and each answer shows that the session lives.
+TEST_P(session_mode, on_a_server_that_is_set_read_only_end_even_if_their_client_only_reads) {
+  client locks{by_session("2s")};
+  auto held = mutex{locks, "stock", lock_options{}.ttl(1h)}.acquire();
+  loss loss_signal{held};
+  server_->set_read_only();
+  std::jthread reader{[&](const std::stop_token& end) {
+    while (!end.stop_requested() && held.held()) static_cast<void>(failure_of([&] { (void)locks.list(); }));
+  }};
+  EXPECT_EQ(loss_signal.wait().reason, errc::lost);
 }
 
 // Also what nobody waits for, and would come by.

@@ -260,7 +260,7 @@ void connection::fail() {
         false};
     return;
   }
-  refusal r = refusal_of(number, sentence);
+  refusal r = refusal_of(number, sentence, !unprepared);
   stage_ = stage::answered;  // if there is an answer: a call that ended without one never gets it
   if (r.over) ended_ = runtime::connection_error{r.reason.reason, r.reason.retryable};
   answer_ = std::move(r.reason);

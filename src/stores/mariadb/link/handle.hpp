@@ -29,7 +29,8 @@ struct refusal {
   store::request_error reason;
   bool over = false;
 };
-[[nodiscard]] refusal refusal_of(unsigned number, const std::string& sentence);
+/// \param was_called the procedure had begun, and may have committed before it failed.
+[[nodiscard]] refusal refusal_of(unsigned number, const std::string& sentence, bool was_called);
 
 /// The reason why a session could not be made.
 [[nodiscard]] runtime::connection_error refused_entry(unsigned number, const std::string& sentence);

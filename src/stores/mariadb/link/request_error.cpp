@@ -26,6 +26,10 @@ constexpr auto plugin =
 constexpr auto many = "raise max_connections, or use fewer clients";
 constexpr auto room = "free disk space at the server";
 constexpr auto replica = "the server is a read-only replica, or was set read-only; connect to the primary";
+constexpr auto forbidden = "a setting of the server forbids it; if that is read_only, connect to the primary";
+constexpr auto reading =
+    "transactions are read-only by default here; set tx_read_only (MySQL: transaction_read_only) to OFF, or "
+    "connect to the primary";
 constexpr auto cut_short = "the statement was interrupted; look for a limit on the time of statements";
 constexpr auto gone = "the lock table, or a part of it, is gone";
 constexpr auto shape = "the table of this name has other columns; name another table with table=";
@@ -68,8 +72,9 @@ constexpr auto verdicts = std::to_array<verdict>({
     {1114, errc::exhausted, room, true},
     {1037, errc::exhausted, "the server is out of memory", true},
     {1041, errc::exhausted, "the server is out of memory", true},
-    {1290, errc::unavailable, replica, true, true},
-    {1792, errc::unavailable, replica, true, true},
+    {1290, errc::unavailable, forbidden, true, true},
+    {1644, errc::unavailable, replica, true, true},  // still_writable.sql
+    {1792, errc::unavailable, reading, true, true},
     {1836, errc::unavailable, replica, true, true},
     {1317, errc::unavailable, cut_short, true},
     {1969, errc::unavailable, cut_short, true},
@@ -104,6 +109,16 @@ constexpr auto verdicts = std::to_array<verdict>({
 constexpr verdict refused{0, errc::unavailable, "the server refused a statement", false};
 constexpr verdict lost{0, errc::unavailable, "the connection failed", true, true};
 
+/// Errors in a commit or after one, as far as they are known. Others of the table come before anything is
+/// committed, and the procedures then take back what they have begun.
+constexpr auto after_commit =
+    std::to_array<unsigned>({1026, 1030, 1037, 1041, 1047, 1180, 1194, 1317, 1644, 1712, 1969, 3024});
+
+/// Of errors that are not known, neither is that.
+bool may_have_committed(const verdict& v) {
+  return v.number == 0 || std::find(after_commit.begin(), after_commit.end(), v.number) != after_commit.end();
+}
+
 const verdict& verdict_of(unsigned number) {
   const auto* const found =
       std::find_if(verdicts.begin(), verdicts.end(), [&](const verdict& v) { return v.number == number; });
@@ -126,14 +141,12 @@ failure failure_of(const verdict& v, unsigned number, const std::string& sentenc
 
 }  // namespace
 
-refusal refusal_of(unsigned number, const std::string& sentence) {
+refusal refusal_of(unsigned number, const std::string& sentence, bool was_called) {
   const verdict& v = verdict_of(number);
   failure reason = failure_of(v, number, sentence);
   if (v.over && (v.advice == ended || &v == &lost))
     throw runtime::connection_error{std::move(reason), v.retryable};
-  // An interrupted statement may have committed before.
-  const bool maybe_executed = v.advice == cut_short;
-  return {{std::move(reason), v.retryable, maybe_executed}, v.over};
+  return {{std::move(reason), v.retryable, was_called && may_have_committed(v)}, v.over};
 }
 
 runtime::connection_error refused_entry(unsigned number, const std::string& sentence) {

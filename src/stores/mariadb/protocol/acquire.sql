@@ -67,6 +67,7 @@ BEGIN
          WHERE c.name = in_name AND c.token BETWEEN v_oldest AND v_granted AND c.expires <= v_now;
       END IF;
       COMMIT;
+--@include still_writable.sql
       SELECT 0 AS outcome, v_token AS token, v_fits AS granted, v_head AS head, v_first - v_now AS holder_left;
     ELSE
       ROLLBACK;

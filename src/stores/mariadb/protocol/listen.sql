@@ -14,6 +14,7 @@ BEGIN
     ROLLBACK;
     RESIGNAL;
   END;
+--@include writable.sql
   IF in_seen <> '' THEN
     START TRANSACTION;
     WHILE v_at < LENGTH(in_seen) DO

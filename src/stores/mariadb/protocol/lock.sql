@@ -7,6 +7,7 @@
     RESIGNAL;
   END;
   ROLLBACK;
+--@include writable.sql
   START TRANSACTION;
   SELECT token, granted, oldest, capacity INTO v_last, v_granted, v_oldest, v_capacity
     FROM {locks} FORCE INDEX (PRIMARY) WHERE name = in_name FOR UPDATE;

@@ -29,6 +29,7 @@ BEGIN
   END IF;
   COMMIT;
 --@include ring.sql
+--@include still_writable.sql
   SELECT v_own AS token, v_granted >= v_own AS granted, v_head AS head, v_first - v_now AS holder_left
     FROM DUAL WHERE v_own IS NOT NULL;
 END

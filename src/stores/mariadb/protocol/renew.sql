@@ -27,6 +27,7 @@ BEGIN
     RESIGNAL;
   END;
   ROLLBACK; -- of a call that was killed
+--@include writable.sql
   -- MariaDB has no NOWAIT in procedures, but a wait of no time, which MySQL does not have.
   SET SESSION innodb_lock_wait_timeout = 1 /*M! - 1 */;
   START TRANSACTION;
@@ -80,5 +81,6 @@ BEGIN
   END WHILE;
   COMMIT;
   SET SESSION innodb_lock_wait_timeout = v_patience;
+--@include still_writable.sql
   SELECT v_kept AS kept;
 END

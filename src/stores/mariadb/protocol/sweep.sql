@@ -29,6 +29,7 @@ BEGIN
     RESIGNAL;
   END;
   ROLLBACK; -- of a call that was killed
+--@include writable.sql
   -- Whoever may call this may write no table: by a time to come, tokens would be forgotten that the clock has not reached.
   IF NOT COALESCE(in_keep >= 0 AND in_every >= 0 AND in_limit BETWEEN 1 AND 4096, FALSE) THEN
     SIGNAL SQLSTATE '22023' SET MESSAGE_TEXT = 'a sweep has times from 0, and a limit from 1 to 4096';

@@ -17,6 +17,7 @@ using namespace std::chrono_literals;
 constexpr duration sweep_every = 1h;
 constexpr duration sweep_again = 100ms;  // if one sweep did not remove everything
 constexpr std::int64_t sweep_rows = 256;
+constexpr auto ping_of_a_session = "withdraw";  // of nothing, since no name is empty
 
 /// The interval of requests on a silent session: short enough that one answer may be lost.
 std::chrono::milliseconds quiet_limit_of(const link_settings& s) {
@@ -53,9 +54,12 @@ void link::call_own(call own, rows_handler on_rows) {
   connection().push(std::move(c), false);
 }
 
+/// For a session it has to prove that: see proves_session.
 std::unique_ptr<pending_call> link::ping() const {
   auto c = std::make_unique<pending_call>();
-  c->call = {"layout", {}};
+  c->call = settings_.session
+                ? sql::call{ping_of_a_session, {parameter::of_text(""), parameter::of_bytes(client_.bytes())}}
+                : sql::call{"layout", {}};
   return c;
 }
 
@@ -83,6 +87,27 @@ void link::end_session() {
 void link::end_former_session() {
   const runtime::core_lock now{loop(), true};
   if (!proven_) end_session();
+}
+
+/// Whether an answer to it shows that the holds of the session go on. A server that was set read-only still
+/// answers those who only read, and its successor may grant already: so only a call that it would refuse
+/// counts.
+bool link::proves_session(const pending_call& c) const {
+  if (!settings_.session) return true;
+  return c.request ? !tickets::is_read_only(c.request->kind) : c.call.routine == ping_of_a_session;
+}
+
+/// Where other calls keep the line from being silent, and so from pings, they are followed by one.
+void link::take_proof(std::optional<store::time_point> proof) {
+  if (proof) {
+    last_proof_ = *proof;
+    is_proof_due_ = false;
+    const runtime::core_lock now{loop(), true};
+    return extend_session(*proof);
+  }
+  if (is_proof_due_ || boot_clock::now() < last_proof_ + quiet_limit_of(settings_) / 2) return;
+  is_proof_due_ = true;
+  connection().push(ping(), false);
 }
 
 /// Calls the handler in steps, because answers arrive often, and the handler may have to move many deadlines.
@@ -142,6 +167,8 @@ std::unique_ptr<wire> link::connect(int stop) {
   const std::optional<owner_id> former = settings_.session ? former_client_ : client_;
   auto made = dial_(client, former, claims_ ? provision::tables : provision::none, stop);
   former_client_ = client;
+  last_proof_ = since;
+  is_proof_due_ = false;
   to_abandon_ = settings_.session ? former : std::nullopt;
   {
     const runtime::core_lock now{loop(), true};
@@ -170,7 +197,7 @@ void link::read(short /*ready*/) {
     for (answer& a : server.proceed()) {
       pending_call& first = *line.first_in_flight();
       first.result = std::move(a);
-      proof = first.sent_at;
+      if (proves_session(first)) proof = first.sent_at;
       line.finish_first();
       line.heard();
     }
@@ -178,10 +205,7 @@ void link::read(short /*ready*/) {
     received_changes = server.take_changes();
   }
   const bool own_changes = interpret_answers();
-  if (proof && settings_.session) {
-    const runtime::core_lock now{loop(), true};
-    extend_session(*proof);
-  }
+  if (settings_.session) take_proof(proof);
   deliver(received);
   if (own_changes) ring_watchers();
   if (!received_changes.empty()) {

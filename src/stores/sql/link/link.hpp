@@ -71,6 +71,8 @@ class link : public runtime::multiplexed_link<tickets::request, tickets::reply, 
 
   // The reader:
   [[nodiscard]] bool interpret_answers();
+  [[nodiscard]] bool proves_session(const pending_call& c) const;
+  void take_proof(std::optional<store::time_point> proof);
   [[nodiscard]] outcome outcome_of(const pending_call& c) const;
   void sweep_if_due();
   [[nodiscard]] static bool has_more(pending_call& c);
@@ -89,6 +91,8 @@ class link : public runtime::multiplexed_link<tickets::request, tickets::reply, 
   // Under the core lock:
   change_tracking changes_;
   clock::time_point next_sweep_;           // the reader's
+  store::time_point last_proof_;           // of the session; the reader's
+  bool is_proof_due_ = false;              // a ping is queued for it; likewise
   std::optional<owner_id> former_client_;  // of the former connection; the connecting thread's
   std::optional<owner_id> to_abandon_;     // whose claims are removed over the new connection; likewise
 
