@@ -225,14 +225,21 @@ bool request_fsm::say_listen(std::string& out) {
   return true;
 }
 
+namespace {
+
+/// The milliseconds for which a name that is not used keeps its fence. One of several servers accepts a
+/// number that is ahead of its clock. It must not forget it before the clock has passed it.
+std::int64_t keep_of(const dialect& in, const tickets::request& r) {
+  const std::int64_t ahead = in.votes ? dialect::furthest_number.count() : 0;
+  return std::max<std::int64_t>(in.keep.count(), 2 * milliseconds_in(tickets::longest_ttl(r))) + ahead;
+}
+
+}  // namespace
+
 void request_fsm::say_script(std::string& out, bool in_full) const {
   const bool paused = paused_ && may_grant(request_.kind);
   const script s = in_->votes ? voting_script_of(request_.kind, request_.step) : script_of(request_.kind);
-  // One of several servers accepts a number that is ahead of its clock. It must not forget it before that is
-  // past it.
-  const std::int64_t ahead = in_->votes ? dialect::furthest_number.count() : 0;
-  const std::int64_t keep =
-      std::max<std::int64_t>(in_->keep.count(), 2 * milliseconds_in(tickets::longest_ttl(request_))) + ahead;
+  const std::int64_t keep = keep_of(*in_, request_);
   if (request_.kind == task::renew) {
     begin_call(out, s, in_full, request_.batch.size(), 1 + 2 * request_.batch.size());
     for (const store::hold& h : request_.batch) append_keys(out, keys::of(in_->prefix, h.name));
