@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "support/amount.hpp"
+
 namespace holdfast::faults {
 
 /// What no Redis server in its right mind says: other protocols, RESP3 that is cut short, lengths beyond all
@@ -52,6 +54,14 @@ inline std::vector<std::string> hostile_bytes() {
     all.push_back(bytes);
   }
   return all;
+}
+
+/// Every third of them in scripts/test, and all in scripts/hunt.
+inline std::vector<std::string> some_hostile_bytes() {
+  std::vector<std::string> some;
+  const auto all = hostile_bytes();
+  for (std::size_t i = 0; i < all.size(); i += test::amount(3, 1)) some.push_back(all[i]);
+  return some;
 }
 
 }  // namespace holdfast::faults

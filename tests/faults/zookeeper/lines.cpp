@@ -158,7 +158,7 @@ TEST_F(zookeeper_lines, that_are_refused_leave_no_doubt_whether_a_claim_was_sent
 // The C client sets all watches again in one packet, which the server refuses from 1 MiB on.
 TEST_F(zookeeper_lines, cut_under_many_leases_with_long_names_are_made_anew) {
   constexpr std::size_t count = 2500;
-  client locks{url("?session_timeout=40s"), living(600s)};
+  client locks{url("?session_timeout=40s"), client_options{}.locks(endless().ttl(600s))};
   const std::string name(440, 'n');
   boost::asio::io_context context;
   std::vector<lease> held;

@@ -1,6 +1,7 @@
 // Servers that are killed, restarted and stopped under those who hold and those who wait.
 
 #include "faults/zookeeper/on_zookeeper.hpp"
+#include "support/amount.hpp"
 #include "support/witness.hpp"
 #include "support/zookeeper_ensemble.hpp"
 
@@ -9,13 +10,20 @@ namespace {
 
 using test::zookeeper_ensemble;
 
-class zookeeper_alone : public on_zookeeper {};
+/// A busy machine may take more than a minute to start a server: sessions that are to outlive that are
+/// longer.
+const std::vector<std::string> with_long_sessions{"maxSessionTimeout=180000"};
+const std::string longest = "?session_timeout=3min";
+
+class zookeeper_alone : public on_zookeeper {
+ protected:
+  zookeeper_alone() : on_zookeeper{{.lines = with_long_sessions}} {}
+};
 
 TEST_F(zookeeper_alone, that_is_killed_and_comes_back_costs_nobody_anything) {
-  // A loaded machine may take half a minute to start a server.
-  client locks{server_.url("?session_timeout=60s"), living(600s)};
+  client locks{server_.url(longest), living(600s)};
   auto held = mutex{locks, "stock"}.acquire();
-  const auto waiter = start(server_.url("?session_timeout=60s"));
+  const auto waiter = start(server_.url(longest));
   waiter->tell("hold stock");
   expect_contenders(2);
 
@@ -81,7 +89,7 @@ class zookeeper_three : public testing::Test {
     return answer;
   }
 
-  zookeeper_ensemble three_;
+  zookeeper_ensemble three_{zookeeper_server::settings{.lines = with_long_sessions}};
 };
 
 TEST_F(zookeeper_three, members_killed_or_stopped_one_by_one_cost_nobody_anything_and_let_no_two_in) {
@@ -92,7 +100,7 @@ TEST_F(zookeeper_three, members_killed_or_stopped_one_by_one_cost_nobody_anythin
   const test::scratch_folder folder;
   const test::witness witness{folder.file("witness")};
   std::vector<std::unique_ptr<actor>> clients;
-  constexpr int turns = 300;
+  const int turns = test::amount(100, 300);
   for (int each = 0; each < 3; ++each) {
     clients.push_back(start(url));
     clients.back()->tell(
@@ -128,9 +136,9 @@ TEST_F(zookeeper_three, members_killed_or_stopped_one_by_one_cost_nobody_anythin
 }
 
 TEST_F(zookeeper_three, two_or_all_of_them_down_and_back_cost_those_whose_session_is_shorter) {
-  client patient{three_.url("?session_timeout=60s")};
+  client patient{three_.url(longest)};
   client hasty_one{three_.url(), living(4s)};
-  const auto waiter = start(three_.url("?session_timeout=60s"));
+  const auto waiter = start(three_.url(longest));
   auto kept = mutex{patient, "kept"}.acquire();
   auto brief = mutex{hasty_one, "brief"}.acquire();
   waiter->tell("hold brief");
@@ -167,7 +175,7 @@ TEST_F(zookeeper_three, show_through_one_what_was_granted_through_another) {
   client by_leader{three_.leader().url("/app"), unhurried};
   mutex stock{by_follower, "stock"};
   // The leader comes to know it later than the follower only now and then, on a machine that has more to do.
-  for (int round = 0; round < 500; ++round) {
+  for (int round = 0; round < test::amount(100, 500); ++round) {
     const lease held = stock.acquire();
     const auto state = by_leader.inspect("stock");
     ASSERT_TRUE(state);
