@@ -45,7 +45,7 @@ class postgresql_endurance : public on_postgresql {
 };
 
 TEST_F(postgresql_endurance, hundreds_of_clients_leave_nothing_behind) {
-  const int cycles = counts_memory ? test::amount(100, 600) : 100;  // each of them a process of the server's
+  const int cycles = counts_memory ? test::amount(60, 600) : 100;  // each of them a process of the server's
   ASSERT_EQ(other_.ask("clients " + server_.url() + ' ' + std::to_string(test::amount(30, 100))), "cycled");
   const auto before = look();
   ASSERT_EQ(other_.ask("clients " + server_.url() + ' ' + std::to_string(cycles), 150s), "cycled");
@@ -78,7 +78,7 @@ TEST_F(postgresql_endurance, ten_thousand_turns_of_one_client_leave_nothing_behi
   const auto before = memory();
   const auto rows = server_.number("SELECT count(*) FROM holdfast_locks");
   ASSERT_EQ(
-      other_.ask("cycle stock " + std::to_string(counts_memory ? test::amount(2'000, 10'000) : 1'000), 150s),
+      other_.ask("cycle stock " + std::to_string(counts_memory ? test::amount(1'000, 10'000) : 1'000), 150s),
       "cycled");
   EXPECT_EQ(session("count(*)"), 1);
   EXPECT_EQ(session("max(pid)"), backend);

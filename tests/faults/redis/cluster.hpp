@@ -24,7 +24,9 @@ class on_cluster : public testing::Test {
   static lock_options notified() { return lasting().ttl(1h); }
   /// Leases end while something lasts for long, unless they are renewed.
   static constexpr auto ttl = 6s;
-  static lock_options renewed() { return lock_options{}.ttl(ttl).retry(retry_policy{}.limit(120s)); }
+  static lock_options renewed(duration length = ttl) {
+    return lock_options{}.ttl(length).retry(retry_policy{}.limit(120s));
+  }
 
   [[nodiscard]] int slot_of(const std::string& name) { return nodes_.slot_of("holdfast:" + name); }
   [[nodiscard]] std::size_t owner_of(const std::string& name) { return nodes_.owner_of(slot_of(name)); }

@@ -37,57 +37,65 @@ class redis_cluster_half_moves : public on_cluster {
     nodes_.end_move(slot_, to_);
   }
 
+  static constexpr auto brief = 3s;
   int slot_ = 0;
   std::size_t to_ = 0;
 };
 
 TEST_F(redis_cluster_half_moves, end_no_exclusive_hold) {
-  client locks{nodes_.url()};
-  client others{nodes_.url()};
-  auto held = mutex{locks, "stock", renewed()}.acquire();
-  auto waiter = std::async(std::launch::async, [&] { return mutex{others, "stock", renewed()}.acquire(); });
-  expect_waiter(locks);
-  begin();
-  expect_renewals_of({&held});
-  end();
-  expect_known(held);
-  const auto token = held.token();
-  expect_released(held);
-  auto next = waiter.get();
-  EXPECT_GT(next.token(), token);
-  expect_released(next);
+  despite_stalls(brief, [&](std::chrono::milliseconds length) {
+    client locks{nodes_.url()};
+    client others{nodes_.url()};
+    auto held = mutex{locks, "stock", renewed(length)}.acquire();
+    auto waiter =
+        std::async(std::launch::async, [&] { return mutex{others, "stock", renewed(length)}.acquire(); });
+    expect_waiter(locks);
+    begin();
+    expect_renewals_of({&held});
+    end();
+    expect_known(held);
+    const auto token = held.token();
+    expect_released(held);
+    auto next = waiter.get();
+    EXPECT_GT(next.token(), token);
+    expect_released(next);
+  });
 }
 
 TEST_F(redis_cluster_half_moves, end_no_shared_holds) {
-  std::array<client, 2> locks{client{nodes_.url()}, client{nodes_.url()}};
-  auto one = shared_mutex{locks[0], "stock", renewed()}.acquire_shared();
-  auto other = shared_mutex{locks[1], "stock", renewed()}.acquire_shared();
-  begin();
-  expect_renewals_of({&one, &other});
-  end();
-  EXPECT_EQ(renew(one), renewal::renewed);
-  EXPECT_EQ(renew(other), renewal::renewed);
-  expect_holders("stock", {one.token(), other.token()});
-  expect_released(one);
-  EXPECT_FALSE(mutex(locks[0], "stock", lasting()).try_lock());
-  expect_released(other);
-  EXPECT_TRUE(mutex(locks[0], "stock", lasting()).try_lock());
+  despite_stalls(brief, [&](std::chrono::milliseconds length) {
+    std::array<client, 2> locks{client{nodes_.url()}, client{nodes_.url()}};
+    auto one = shared_mutex{locks[0], "stock", renewed(length)}.acquire_shared();
+    auto other = shared_mutex{locks[1], "stock", renewed(length)}.acquire_shared();
+    begin();
+    expect_renewals_of({&one, &other});
+    end();
+    EXPECT_EQ(renew(one), renewal::renewed);
+    EXPECT_EQ(renew(other), renewal::renewed);
+    expect_holders("stock", {one.token(), other.token()});
+    expect_released(one);
+    EXPECT_FALSE(mutex(locks[0], "stock", lasting()).try_lock());
+    expect_released(other);
+    EXPECT_TRUE(mutex(locks[0], "stock", lasting()).try_lock());
+  });
 }
 
 TEST_F(redis_cluster_half_moves, end_no_permits) {
-  std::array<client, 2> locks{client{nodes_.url()}, client{nodes_.url()}};
-  auto one = counting_semaphore{locks[0], "stock", 4, renewed()}.acquire_permits(2);
-  auto other = counting_semaphore{locks[1], "stock", 4, renewed()}.acquire_permits(1);
-  begin();
-  expect_renewals_of({&one, &other});
-  end();
-  EXPECT_EQ(renew(one), renewal::renewed);
-  EXPECT_EQ(renew(other), renewal::renewed);
-  expect_holders("stock", {one.token(), other.token()});
-  counting_semaphore more{locks[0], "stock", 4, lasting()};
-  EXPECT_FALSE(more.try_acquire_permits(2));
-  expect_released(one);
-  expect_released(other);
+  despite_stalls(brief, [&](std::chrono::milliseconds length) {
+    std::array<client, 2> locks{client{nodes_.url()}, client{nodes_.url()}};
+    auto one = counting_semaphore{locks[0], "stock", 4, renewed(length)}.acquire_permits(2);
+    auto other = counting_semaphore{locks[1], "stock", 4, renewed(length)}.acquire_permits(1);
+    begin();
+    expect_renewals_of({&one, &other});
+    end();
+    EXPECT_EQ(renew(one), renewal::renewed);
+    EXPECT_EQ(renew(other), renewal::renewed);
+    expect_holders("stock", {one.token(), other.token()});
+    counting_semaphore more{locks[0], "stock", 4, lasting()};
+    EXPECT_FALSE(more.try_acquire_permits(2));
+    expect_released(one);
+    expect_released(other);
+  });
 }
 
 // Who claims a name meanwhile waits for the end of the move.

@@ -1,6 +1,7 @@
 // A server that is killed, restarted and stopped under those who hold and those who wait.
 
 #include "faults/servers/servers.hpp"
+#include "support/amount.hpp"
 
 namespace holdfast::faults {
 namespace {
@@ -73,8 +74,9 @@ TEST_P(server_crashes, right_after_a_release_leave_the_name_to_the_next_one) {
 }
 
 TEST_P(server_crashes, again_and_again_under_contention_let_no_two_in) {
-  contending_actors all{url(), 60, " ttl=6000 retry=60000"};
-  for (std::int64_t wanted = 30; wanted <= 120; wanted += 30) {
+  const int crashes = test::amount(2, 4);
+  contending_actors all{url(), 15 * crashes, " ttl=6000 retry=60000"};
+  for (std::int64_t wanted = 30; wanted <= 30 * crashes; wanted += 30) {
     all.await(wanted);
     server_->kill();
     server_->start();

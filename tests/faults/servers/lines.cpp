@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "faults/servers/servers.hpp"
+#include "support/amount.hpp"
 #include "support/fault_proxy.hpp"
 
 namespace holdfast::faults {
@@ -184,7 +185,7 @@ TEST_P(server_lines_of_claims, cut_behind_any_byte_lose_nothing) {
   // Twice over all that a turn says, so that commits are among what is cut, with their answers lost.
   const std::size_t said = line_.passed(direction::to_server) - before;
   for (const auto way : {direction::to_client, direction::to_server}) {
-    for (std::size_t bytes = 0; bytes < 2 * said; bytes += 7) {
+    for (std::size_t bytes = 0; bytes < 2 * said; bytes += test::amount(21, 7)) {
       line_.interfere(way, {.cut_after = bytes, .cut_by = bytes % 2 == 0 ? ending::reset : ending::finish});
       turn();
     }
@@ -295,7 +296,8 @@ TEST_P(database_lines, that_go_mute_in_mid_request_keep_the_row_in_one_place_alo
   expect_free();
   const std::size_t at_most = line_.passed(direction::to_server) - before;
   int kept = 0;
-  for (std::size_t bytes = 1; bytes < at_most; bytes += bytes < 100 ? 23 : GetParam().shortest_part) {
+  for (std::size_t bytes = 1; bytes < at_most;
+       bytes += bytes < 100 ? 23 : test::amount(3, 1) * GetParam().shortest_part) {
     client locks{far_url(), client_options{}.flush_limit(0s)};
     EXPECT_FALSE(mutex(locks, "stock").acquire().release());
     line_.interfere(direction::to_server, {.cut_after = bytes, .cut_by = ending::silence});

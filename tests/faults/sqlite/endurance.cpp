@@ -57,12 +57,12 @@ class endurance : public on_a_file {
 
 TEST_F(endurance, ten_thousand_turns_leave_nothing_behind) {
   const auto other = start();
-  ASSERT_EQ(other->ask("cycle stock 1000", 150s), "cycled");
+  ASSERT_EQ(other->ask("cycle stock " + std::to_string(test::amount(200, 1'000)), 150s), "cycled");
   const auto before = usage_of(*other);
   await([&] { return other->ask("inspect stock") == "holders 0 waiters 0"; }, "it is not released");
   const auto rows_before = rows();
   const auto size_before = std::filesystem::file_size(file_);
-  ASSERT_EQ(other->ask("cycle stock " + std::to_string(test::amount(2'000, 10'000)), 150s), "cycled");
+  ASSERT_EQ(other->ask("cycle stock " + std::to_string(test::amount(1'000, 10'000)), 150s), "cycled");
   expect_no_growth(before, usage_of(*other));
   expect_rows(rows_before);
   EXPECT_LE(std::filesystem::file_size(file_), size_before + 65'536);
@@ -74,7 +74,7 @@ TEST_F(endurance, a_thousand_clients_leave_nothing_behind) {
   ASSERT_EQ(other.ask("clients " + url() + " 50"), "cycled");
   const auto before = usage_of(other);
   const auto rows_before = rows();
-  ASSERT_EQ(other.ask("clients " + url() + ' ' + std::to_string(test::amount(200, 1'000)), 150s), "cycled");
+  ASSERT_EQ(other.ask("clients " + url() + ' ' + std::to_string(test::amount(60, 1'000)), 150s), "cycled");
   expect_no_growth(before, usage_of(other));
   expect_rows(rows_before);
 }

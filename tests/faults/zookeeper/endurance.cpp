@@ -58,7 +58,7 @@ TEST_F(zookeeper_endurance, ten_thousand_waits_leave_no_watch_and_no_node) {
   const std::vector<std::string> one(200, "stock");
   std::vector<std::string> many;
   for (int each = 0; each < 200; ++each) many.push_back("shelves/" + std::to_string(each));
-  for (int round = 0; round < test::amount(3, 16 / share + 1); ++round) {
+  for (int round = 0; round < test::amount(1, 16 / share + 1); ++round) {
     for (const auto* names : {&one, &std::as_const(many)}) {
       std::vector<lease> held;
       for (const auto& name : *names) {
@@ -100,10 +100,10 @@ TEST_F(zookeeper_endurance, a_thousand_clients_leave_nothing_behind) {
     expect_as_before("zk_num_alive_connections", connections);
     return now;
   };
-  ASSERT_EQ(other.ask("clients " + server_.url() + " 100"), "cycled");
+  ASSERT_EQ(other.ask("clients " + server_.url() + ' ' + std::to_string(test::amount(30, 100))), "cycled");
   const auto before = look();
   ASSERT_EQ(
-      other.ask("clients " + server_.url() + ' ' + std::to_string(test::amount(100, 1000 / share)), 150s),
+      other.ask("clients " + server_.url() + ' ' + std::to_string(test::amount(50, 1000 / share)), 150s),
       "cycled");
   const auto after = look();
   EXPECT_EQ(after.descriptors, before.descriptors);
