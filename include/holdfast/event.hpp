@@ -56,10 +56,10 @@ struct event {
   /// queued: whether no other claim waits before this one. Otherwise at least one does.
   bool is_first = false;
   std::optional<loss_reason> loss{};  ///< lost: the reason
-  /// connect_failed, disconnected, failed, trouble: the error. withdrawn: errc::timeout, errc::cancelled,
-  /// errc::closed, or the error that kept the claim from an answer until its wait limit. lost: errc::lost or
-  /// errc::closed. refused: errc::timeout. renewal_late: errc::unavailable while no renewal is confirmed;
-  /// none where it was confirmed late.
+  /// connect_failed, disconnected, failed, trouble: the error; failed also where the wait limit passed
+  /// without an answer of the store. withdrawn: errc::timeout, errc::cancelled or errc::closed. lost:
+  /// errc::lost or errc::closed. refused: errc::timeout. renewal_late: errc::unavailable while no renewal is
+  /// confirmed; none where it was confirmed late.
   std::error_code code{};
   /// For people: the server that is meant, the cause; without secrets. What a server has said in it may
   /// contain any bytes: escape them where a terminal or a parser reads them.

@@ -42,14 +42,17 @@ namespace holdfast {
 /// `recursive_mutex` behave alike.
 ///
 /// *Loss.* A kept hold may be lost as any lease may (see `lease`): `lost()` and `held()` show it. The object
-/// stays locked for its own users until `unlock()`, so that no user unlocks another's hold.
+/// stays locked for its own users until `unlock()`, so that no user unlocks another's hold: unlock what is
+/// lost, too. Other threads that lock the object wait for that; the thread that has locked it fails with
+/// errc::lost, because it would wait for itself.
 ///
-/// *Errors.* The acquiring functions throw holdfast::error: errc::unavailable when the store does not
-/// answer within the retry policy, or could not be asked by the end of a shorter limit,
-/// errc::unknown_outcome, errc::wrong_type, errc::permission_denied, errc::foreign_store,
-/// errc::corrupt_store, errc::exhausted, errc::closed; errc::lost when the answer to a grant took longer than
-/// the ttl lasts, three times in turn (a try: once); and errc::timeout from `lock()` and `acquire()` after a
-/// `wait_limit`. A claim that an abandoned attempt may have left at the store is withdrawn in the background.
+/// *Errors.* The acquiring functions throw holdfast::error: errc::unavailable or errc::unknown_outcome when
+/// the store does not answer within the retry policy, or by the end of a shorter limit; errc::wrong_type,
+/// errc::permission_denied, errc::foreign_store, errc::corrupt_store, errc::exhausted, errc::closed;
+/// errc::lost after a loss without an unlock, as above, and when the answer to a grant took longer than the
+/// ttl lasts, three times in turn (a try: once); and errc::timeout from `lock()` and `acquire()` after a
+/// `wait_limit`. Only a store that has answered the call makes it return empty, or with errc::timeout. A
+/// claim that an abandoned attempt may have left at the store is withdrawn in the background.
 class HOLDFAST_EXPORT mutex : public detail::exclusive_lock {
  public:
   /// Does not ask the store anything yet. The options are those of the client.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <thread>
 #include <utility>
 
 #include "api/access.hpp"
@@ -25,6 +26,7 @@ namespace {
 struct kept_lease {
   lease held;
   mode locked_as = mode::exclusive;
+  std::thread::id locked_by;
 };
 }  // namespace
 
@@ -59,21 +61,39 @@ struct handle::state {
   [[nodiscard]] error timed_out() const {
     return {errc::timeout, *attempt + ": others held it for the whole wait limit"};
   }
+  [[nodiscard]] error not_unlocked() const {
+    return {
+        errc::timeout,
+        *attempt +
+            ": another user of this object has lost its hold, and did not unlock it within the wait limit"};
+  }
   /// A hold that was lost keeps its place here until its user unlocks it, so that no user unlocks another's
   /// hold.
-  [[nodiscard]] bool is_vacant() const HOLDFAST_REQUIRES(place.mutex) {
-    return std::none_of(kept.begin(), kept.end(),
-                        [](const kept_lease& k) { return k.locked_as == mode::exclusive && !k.held.held(); });
+  /// \throws holdfast::error errc::lost where this thread would wait for its own unlock.
+  [[nodiscard]] bool is_vacant(mode wanted) const HOLDFAST_REQUIRES(place.mutex) {
+    if (wanted == mode::permits) return true;
+    bool vacant = true;
+    for (const kept_lease& each : kept) {
+      if (each.held.held()) continue;
+      if (each.locked_by == std::this_thread::get_id()) {
+        throw error{errc::lost, *attempt +
+                                    ": this thread has locked the object, and that hold was lost; unlock "
+                                    "it first, also what is lost"};
+      }
+      vacant = vacant && (wanted != mode::exclusive || each.locked_as != mode::exclusive);
+    }
+    return vacant;
   }
   /// Waits until the object can keep one more lease of that mode, and calls `then` with the kept leases.
-  /// \return false when the time was up or the wait was stopped. \throws holdfast::error errc::closed.
+  /// \return false when the time was up or the wait was stopped.
+  /// \throws holdfast::error errc::closed, errc::lost.
   template <class Then>
   bool when_vacant(const lock_request& request, const std::optional<vacancy::clock::time_point>& until,
                    Then then) {
     return place.when(
         [&] {
           place.mutex.assert_locked();
-          return request.mode != mode::exclusive || is_vacant();
+          return is_vacant(request.mode);
         },
         [&] {
           place.mutex.assert_locked();
@@ -172,7 +192,7 @@ bool handle::lock(const lock_request& request) {
   std::optional<vacancy::clock::time_point> until;
   if (limit) until = vacancy::clock::now() + *limit;
   const auto refused = [&] {
-    if (!request.limit && !request.stop.stop_requested()) throw s.timed_out();
+    if (!request.limit && !request.stop.stop_requested()) throw s.not_unlocked();
     return false;
   };
   if (!s.when_vacant(request, until, [](const auto& /*kept*/) {})) return refused();
@@ -181,7 +201,7 @@ bool handle::lock(const lock_request& request) {
   if (!granted) return false;
   // The kept hold may have been lost while this one waited in the queue: its place here is still taken.
   const auto keep = [&](std::deque<kept_lease>& kept) {
-    kept.push_back({std::move(*granted), request.mode});
+    kept.push_back({std::move(*granted), request.mode, std::this_thread::get_id()});
   };
   if (!s.when_vacant(request, until, keep)) {
     granted.reset();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 #include <string>
+#include <thread>
 #include <utility>
 #include <variant>
 
@@ -44,6 +45,7 @@ struct set_handle::state {
 
   vacancy place;
   lease_set kept HOLDFAST_GUARDED_BY(place.mutex);
+  std::thread::id locked_by HOLDFAST_GUARDED_BY(place.mutex);  // what is kept
 
   [[nodiscard]] std::optional<duration> limit_or_default(std::optional<duration> limit) const {
     return limit ? limit : options.wait_limit();
@@ -201,11 +203,19 @@ bool set_handle::lock(std::optional<duration> limit, const std::stop_token& stop
   std::optional<vacancy::clock::time_point> until;
   if (longest) until = vacancy::clock::now() + *longest;
   const auto refused = [&] {
-    if (!limit && !stop.stop_requested()) throw error{errc::timeout, s.text_of_timeout()};
+    if (!limit && !stop.stop_requested()) {
+      throw error{errc::timeout,
+                  s.attempt + ": another user of this object had it locked for the whole wait limit"};
+    }
     return false;
   };
   const auto is_vacant = [&] {
     s.place.mutex.assert_locked();
+    if (s.kept && !s.kept.held() && s.locked_by == std::this_thread::get_id()) {
+      throw error{errc::lost, s.attempt +
+                                  ": this thread has locked the object, and a hold of it was lost; unlock "
+                                  "it first, also what is lost"};
+    }
     return !s.kept;
   };
   if (!s.place.when(is_vacant, [] {}, *s.locks, until, stop)) return refused();
@@ -215,6 +225,7 @@ bool set_handle::lock(std::optional<duration> limit, const std::stop_token& stop
   const auto keep = [&] {
     s.place.mutex.assert_locked();
     s.kept = std::move(*granted);
+    s.locked_by = std::this_thread::get_id();
   };
   // Another thread may have locked the object meanwhile.
   if (!s.place.when(is_vacant, keep, *s.locks, until, stop)) {

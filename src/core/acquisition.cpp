@@ -24,6 +24,8 @@ constexpr int most_doubts = 2;
 /// A little after the holder's time is up by the store's clock, so that one look is enough.
 constexpr duration after_expiry = 1ms;
 
+constexpr const char* may_still_be_granted = "the claim may still be granted, and is then withdrawn";
+
 request place_of(const store::claim& c, task kind) {
   request r;
   r.kind = kind;
@@ -257,6 +259,16 @@ acquisition::step acquisition::on_woken(time_point now) {
 /// a store that has no memory, no room or no right for it for a while must not end it.
 bool acquisition::stands_by() const { return claim_.election && had_place_; }
 
+/// A look that was sent a moment ago does not change what the store has said before.
+std::optional<failure> acquisition::error_at(time_point now) const {
+  const bool is_silent = in_flight_ && !(has_waited_ && now < *silent_since_ + least_patience);
+  if (!last_error_ && !is_silent) return std::nullopt;
+  if (is_paused_) return last_error_;
+  const failure reason =
+      last_error_.value_or(failure{errc::unavailable, "the store did not answer within the wait limit"});
+  return maybe_there_ ? doubtful(may_still_be_granted, reason) : reason;
+}
+
 /// The end of the wait for the answer to the last request. The last of many tries, too, has time for its
 /// answer.
 time_point acquisition::patience_ends() const {
@@ -269,8 +281,7 @@ acquisition::step acquisition::give_up() {
   withdrawing_ = false;
   step s;
   // The error of an earlier try, if there is one, says more.
-  s.answer = doubtful("the claim may still be granted, and is then withdrawn",
-                      last_error_.value_or(store::no_answer().reason));
+  s.answer = doubtful(may_still_be_granted, last_error_.value_or(store::no_answer().reason));
   return s;
 }
 

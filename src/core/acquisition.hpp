@@ -38,7 +38,9 @@ class acquisition {
 
   [[nodiscard]] step resume(store::time_point now, std::uint64_t random, const store::event<reply>& e);
 
-  /// See port::last_error.
+  /// See port::error_now.
+  [[nodiscard]] std::optional<failure> error_at(store::time_point now) const;
+  /// The error since the last reply.
   [[nodiscard]] const std::optional<failure>& last_error() const { return last_error_; }
 
   [[nodiscard]] const store::claim& claim() const { return claim_; }

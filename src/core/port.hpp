@@ -36,9 +36,9 @@ class port {
   /// Stops a claim that has not been answered: its handler is not called any more, and what it may have
   /// left at the store is withdrawn in the background. Unknown owners are no error.
   virtual void cancel(const owner_id& owner) = 0;
-  /// The error of a claim's last request to the store; empty where the store has answered it. A claim that
-  /// gives up with an error cannot report that the lock was held by others.
-  [[nodiscard]] virtual std::optional<failure> last_error(const owner_id& owner) const = 0;
+  /// The error of a claim that gives up now: the store has not said, or cannot know, that others hold the
+  /// lock. Empty: others hold it, as the store has said.
+  [[nodiscard]] virtual std::optional<failure> error_now(const owner_id& owner) const = 0;
   /// One request for all holds. Waits for the answer no longer than until `answer_by`.
   virtual void renew(std::vector<hold> holds, time_point answer_by, handler<renewals> done) = 0;
   /// Retries until the store confirms, or until `give_up`, when the ttl has surely ended the hold.

@@ -99,8 +99,8 @@ void lease_manager::time_is_up(claim_id id) {
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;
   if (found->second.doubtful) return abandon(id, in_doubt());
-  const auto last_error = port_.last_error(found->second.owner);
-  abandon(id, last_error ? taken{*last_error} : taken{not_had{}});
+  const auto error = port_.error_now(found->second.owner);
+  abandon(id, error ? taken{*error} : taken{not_had{}});
 }
 
 }  // namespace holdfast::lease_core

@@ -108,7 +108,9 @@ void lease_manager::report_end(const pending& claim, const taken& result) {
   if (std::holds_alternative<lease_record_ptr>(result)) return;  // reported when it began
   duration waited{};
   if (claim.claim) waited = std::chrono::duration_cast<duration>(time_.now() - claim.began);
-  report_refused(journal_, claim.claim.get(), waited, std::get_if<failure>(&result), claim.is_withdrawn);
+  const auto* const reason = std::get_if<failure>(&result);
+  const bool failed = reason != nullptr && reason->code != errc::cancelled && reason->code != errc::closed;
+  report_refused(journal_, claim.claim.get(), waited, reason, claim.is_withdrawn && !failed);
 }
 
 void lease_manager::abandon(claim_id id, taken result) {

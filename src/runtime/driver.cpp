@@ -128,9 +128,9 @@ void driver::cancel(const owner_id& owner) {
   feed(found->second, store::cancelled{});
 }
 
-std::optional<failure> driver::last_error(const owner_id& owner) const {
+std::optional<failure> driver::error_now(const owner_id& owner) const {
   const auto found = claiming_.find(owner);
-  return found == claiming_.end() ? std::nullopt : running_.at(found->second)->last_error();
+  return found == claiming_.end() ? std::nullopt : running_.at(found->second)->error_at(time_.now());
 }
 
 void driver::renew(std::vector<store::hold> holds, store::time_point answer_by,

@@ -31,7 +31,7 @@ class driver final : public store::port {
 
   void acquire(store::claim claim, store::handler<store::acquired> done) override;
   void cancel(const owner_id& owner) override;
-  [[nodiscard]] std::optional<failure> last_error(const owner_id& owner) const override;
+  [[nodiscard]] std::optional<failure> error_now(const owner_id& owner) const override;
   void renew(std::vector<store::hold> holds, store::time_point answer_by,
              store::handler<store::renewals> done) override;
   void release(store::hold hold, store::time_point give_up, store::handler<store::released> done) override;

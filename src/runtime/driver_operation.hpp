@@ -52,7 +52,10 @@ struct driver::operation {
   virtual void forget_user() = 0;
   /// Of a claim: tells what its user cannot see otherwise.
   virtual void report(events::journal& /*to*/) {}
-  [[nodiscard]] virtual std::optional<failure> last_error() const { return std::nullopt; }
+  /// Of a claim: see port::error_now.
+  [[nodiscard]] virtual std::optional<failure> error_at(store::time_point /*now*/) const {
+    return std::nullopt;
+  }
 
   store::scheduler::timer timer = 0;
   owner_id owner;                     // of acquisitions
@@ -88,8 +91,8 @@ struct driver::operation_of final : operation {
       if (user) reports.update(machine, to);
     }
   }
-  [[nodiscard]] std::optional<failure> last_error() const override {
-    if constexpr (requires { machine.last_error(); }) return machine.last_error();
+  [[nodiscard]] std::optional<failure> error_at(store::time_point now) const override {
+    if constexpr (is_claim) return machine.error_at(now);
     return std::nullopt;
   }
 

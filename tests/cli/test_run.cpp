@@ -140,7 +140,7 @@ TEST_F(run, quiet_says_nothing_where_others_hold_and_everything_else) {
 TEST_F(run, ends_with_the_status_that_was_asked_for_where_others_hold) {
   const auto holder = start_holder("x");
   EXPECT_EQ(holdfast({"run", "x", "-E", "9", "--wait", "0", "--", "true"}).status, 9);
-  EXPECT_EQ(holdfast({"run", "x", "--conflict-exit-code", "0", "--wait", "10ms", "--", "true"}).status, 0);
+  EXPECT_EQ(holdfast({"run", "x", "--conflict-exit-code", "0", "--wait", "1s", "--", "true"}).status, 0);
   const auto events =
       parse_lines(holdfast({"run", "x", "-E", "9", "--json", "--wait", "0", "--", "true"}).err);
   ASSERT_EQ(events.size(), 1U);
@@ -179,7 +179,7 @@ TEST_F(run, takes_no_former_process_with_the_same_id_for_itself) {
 
 TEST_F(run, advises_a_longer_wait_only_where_there_was_one) {
   const auto holder = start_holder("x");
-  EXPECT_THAT(holdfast({"run", "x", "--wait", "10ms", "--", "true"}).err, HasSubstr("longer --wait"));
+  EXPECT_THAT(holdfast({"run", "x", "--wait", "1s", "--", "true"}).err, HasSubstr("longer --wait"));
   EXPECT_THAT(holdfast({"run", "x", "--wait", "0", "--", "true"}).err, Not(HasSubstr("longer --wait")));
 }
 

@@ -43,7 +43,7 @@ TEST_F(run_several, names_who_is_in_the_way_and_keeps_nothing) {
   EXPECT_THAT(said.err, AllOf(HasSubstr("the locks 'b' and 'a' were not free: 'a' is held by"),
                               Not(HasSubstr("--wait"))));
   EXPECT_EQ(holders("b"), 0U);
-  const auto late = holdfast({"run", "b", "--and", "a", "--wait", "50ms", "--", "true"});
+  const auto late = holdfast({"run", "b", "--and", "a", "--wait", "1s", "--", "true"});
   EXPECT_THAT(late.err, HasSubstr("were not free within 50ms: 'a' is held by"));
 }
 

@@ -10,10 +10,12 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include <boost/asio/thread_pool.hpp>
+#include <boost/system/system_error.hpp>
 
 #include "contract/stores.hpp"
 #include "support/scratch_folder.hpp"
@@ -48,6 +50,22 @@ struct outcome {
   lease held;
 };
 using pending_outcome = std::future<outcome>;
+
+/// A limit that is over soon. On a machine that stalls it may end before the store has answered: then
+/// `answered` calls again.
+inline constexpr auto brief_wait = 100ms;
+template <class Call>
+auto answered(Call call) {
+  for (;;) {
+    try {
+      return call();
+    } catch (const std::system_error& failed) {
+      if (failed.code() != errc::unknown_outcome) throw;
+    } catch (const boost::system::system_error& failed) {  // of a future
+      if (std::error_code{failed.code()} != errc::unknown_outcome) throw;
+    }
+  }
+}
 
 /// Waits for what has been started; far longer than it may take, so that only a hang ends the wait.
 outcome get(pending_outcome& pending);
@@ -100,6 +118,13 @@ auto insist(Ask ask) {
       if (failed.code() != errc::lost) throw;
     }
   }
+}
+
+/// See `answered`.
+inline outcome take_answered(contender& one, const wish& request) {
+  outcome ended = one.take(request);
+  while (ended.code == errc::unknown_outcome) ended = one.take(request);
+  return ended;
 }
 
 /// Asks the store again whenever it says that something changed.

@@ -107,7 +107,7 @@ TEST_P(observed_clients, hear_of_claims_that_are_given_up) {
   event_log log;
   client& locks = observed(log);
   const auto begin = boot_clock::now();
-  EXPECT_FALSE(mutex(locks, "stock", labelled()).try_acquire_for(1ms));
+  EXPECT_FALSE(answered([&] { return mutex(locks, "stock", labelled()).try_acquire_for(brief_wait); }));
   const auto timed_out = log.await(event_kind::withdrawn);
   expect_claim(timed_out, "stock");
   EXPECT_EQ(timed_out->code, errc::timeout);

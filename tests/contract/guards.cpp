@@ -61,9 +61,11 @@ TEST_P(guards, unique_lock_waits_for_a_time) {
   EXPECT_TRUE(held.owns_lock());
   std::unique_lock refused{other, std::defer_lock};
   EXPECT_FALSE(refused.try_lock());
-  EXPECT_FALSE(refused.try_lock_for(20ms));
-  EXPECT_FALSE(refused.try_lock_until(std::chrono::steady_clock::now() + 20ms));
-  EXPECT_FALSE(refused.try_lock_until(std::chrono::system_clock::now() + 20ms));
+  EXPECT_FALSE(answered([&] { return refused.try_lock_for(brief_wait); }));
+  EXPECT_FALSE(
+      answered([&] { return refused.try_lock_until(std::chrono::steady_clock::now() + brief_wait); }));
+  EXPECT_FALSE(
+      answered([&] { return refused.try_lock_until(std::chrono::system_clock::now() + brief_wait); }));
   EXPECT_FALSE(refused.try_lock_until(boot_clock::now() - 1s));
   held.unlock();
   EXPECT_TRUE(refused.try_lock_for(60s));
@@ -82,8 +84,9 @@ TEST_P(guards, shared_lock_shares) {
   ASSERT_TRUE(writer.owns_lock());
   std::shared_lock refused{lock, std::defer_lock};
   EXPECT_FALSE(refused.try_lock());
-  EXPECT_FALSE(refused.try_lock_for(20ms));
-  EXPECT_FALSE(refused.try_lock_until(std::chrono::steady_clock::now() + 20ms));
+  EXPECT_FALSE(answered([&] { return refused.try_lock_for(brief_wait); }));
+  EXPECT_FALSE(
+      answered([&] { return refused.try_lock_until(std::chrono::steady_clock::now() + brief_wait); }));
 }
 
 TEST_P(guards, condition_variable_any_waits_with_a_lock) {

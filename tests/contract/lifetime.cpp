@@ -293,12 +293,55 @@ TEST_P(kept_holds, that_were_lost_keep_the_object_locked_and_the_name_free) {
   insist([&] { lock.lock(); });
   next.lock();
   next.unlock();
-  EXPECT_FALSE(lock.try_lock()) << "its first user has not unlocked it";
-  EXPECT_FALSE(lock.try_lock_for(20ms));
+  const auto another_user = [&] { return lock.try_lock() || lock.try_lock_for(20ms); };
+  EXPECT_FALSE(std::async(std::launch::async, another_user).get()) << "its first user has not unlocked it";
   EXPECT_TRUE(next.try_lock_for(60s));
   next.unlock();
   lock.unlock();
   EXPECT_TRUE(insist([&] { return lock.try_lock_for(60s); }));
+  lock.unlock();
+}
+
+TEST_P(kept_holds, that_were_lost_are_not_awaited_by_the_thread_that_has_to_unlock_them) {
+  shared_mutex lock{one(), "stock", lock_options{}.ttl(2s).renewal(false)};
+  const auto fails_with = [&](auto call) {
+    try {
+      static_cast<void>(call());
+      return std::error_code{};
+    } catch (const error& failed) {
+      return failed.code();
+    }
+  };
+  const auto expect_all_to_fail = [&] {
+    ASSERT_TRUE(look().sees([&] { return !lock.held(); }));
+    EXPECT_EQ(fails_with([&] { return lock.lock(), true; }), errc::lost) << "it would wait for ever";
+    EXPECT_EQ(fails_with([&] { return lock.try_lock(); }), errc::lost);
+    EXPECT_EQ(fails_with([&] { return lock.try_lock_for(60s); }), errc::lost);
+    EXPECT_EQ(fails_with([&] { return lock.lock_shared(), true; }), errc::lost);
+  };
+  lock.lock();
+  expect_all_to_fail();
+  lock.unlock();
+  EXPECT_TRUE(lock.try_lock_shared_for(60s));
+  expect_all_to_fail();
+  lock.unlock_shared();
+  EXPECT_TRUE(lock.try_lock_for(60s));
+  lock.unlock();
+}
+
+TEST_P(kept_holds, that_were_lost_are_told_to_other_threads_at_their_wait_limit) {
+  mutex lock{one(), "stock", lock_options{}.ttl(2s).renewal(false).wait_limit(50ms)};
+  ASSERT_TRUE(lock.try_lock_for(60s));
+  ASSERT_TRUE(look().sees([&] { return !lock.held(); }));
+  std::async(std::launch::async, [&] {
+    try {
+      lock.lock();
+      ADD_FAILURE() << "locked";
+    } catch (const error& failed) {
+      EXPECT_EQ(failed.code(), errc::timeout);
+      EXPECT_THAT(failed.what(), testing::HasSubstr("did not unlock it")) << "nobody holds the name";
+    }
+  }).get();
   lock.unlock();
 }
 

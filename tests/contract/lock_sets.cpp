@@ -79,7 +79,7 @@ TEST_P(lock_sets, have_nothing_where_one_is_not_free) {
   lock_set all{one(), {"a", "b", "c"}};
   EXPECT_FALSE(all.try_acquire());
   EXPECT_FALSE(all.try_lock());
-  EXPECT_FALSE(all.try_acquire_for(50ms));
+  EXPECT_FALSE(answered([&] { return all.try_acquire_for(brief_wait); }));
   EXPECT_FALSE(all.held());
   expect_all_free({"a", "c"});
   EXPECT_TRUE(look().sees_waiters("b", 0));
@@ -286,7 +286,9 @@ TEST_P(lock_sets, keep_their_holds_as_a_mutex_does) {
     EXPECT_FALSE(all.lost().stop_requested());
     EXPECT_FALSE(all.try_lock()) << "the object holds them already";
     EXPECT_FALSE(all.try_lock_for(20ms));
-    EXPECT_FALSE(lock_set(two(), {"b", "a"}).try_lock_until(std::chrono::steady_clock::now() + 20ms));
+    EXPECT_FALSE(answered([&] {
+      return lock_set(two(), {"b", "a"}).try_lock_until(std::chrono::steady_clock::now() + brief_wait);
+    }));
   }
   EXPECT_FALSE(all.held());
   EXPECT_TRUE(lock_set(two(), {"b", "a"}).try_lock_for(60s));
@@ -294,11 +296,26 @@ TEST_P(lock_sets, keep_their_holds_as_a_mutex_does) {
   EXPECT_EQ(all.names().size(), 2U);
 }
 
-TEST_P(lock_sets, wait_no_longer_than_the_options_say) {
-  const auto other = mutex{two(), "b"}.acquire();
-  lock_set all{one(), {"a", "b"}, lock_options{}.wait_limit(50ms)};
+TEST_P(lock_sets, that_were_lost_are_to_be_unlocked_before_they_are_locked_again) {
+  lock_set all{one(), {"a", "b"}, lock_options{}.ttl(2s).renewal(false)};
+  all.lock();
+  ASSERT_TRUE(look().sees([&] { return !all.held(); }));
   try {
     all.lock();
+    ADD_FAILURE() << "locked";
+  } catch (const error& failed) {
+    EXPECT_EQ(failed.code(), errc::lost) << "it would wait for ever";
+  }
+  all.unlock();
+  EXPECT_TRUE(all.try_lock_for(60s));
+  all.unlock();
+}
+
+TEST_P(lock_sets, wait_no_longer_than_the_options_say) {
+  const auto other = mutex{two(), "b"}.acquire();
+  lock_set all{one(), {"a", "b"}, lock_options{}.wait_limit(brief_wait)};
+  try {
+    answered([&] { all.lock(); });
     FAIL() << "it is held by another";
   } catch (const error& failed) {
     EXPECT_EQ(failed.code(), errc::timeout) << failed.what();
@@ -344,7 +361,7 @@ TEST_P(lock_sets, come_asynchronously) {
   EXPECT_TRUE(held.held());
   lock_set others{two(), {"b", "a"}};
   EXPECT_FALSE(others.async_try_acquire(asio::use_future).get());
-  EXPECT_FALSE(others.async_try_acquire_for(20ms, asio::use_future).get());
+  EXPECT_FALSE(answered([&] { return others.async_try_acquire_for(brief_wait, asio::use_future).get(); }));
   auto waiting = others.async_acquire(asio::use_future);
   EXPECT_FALSE(held.release());
   EXPECT_TRUE(waiting.get().held());

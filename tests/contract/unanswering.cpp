@@ -153,5 +153,69 @@ TEST_P(unanswered_release, is_no_longer_waited_for_when_it_is_cancelled) {
 
 HOLDFAST_ON_EACH_STORE(unanswered_release, breakable);
 
+// A limit that ends before the store is given up: nobody knows whether others hold the name, which is free.
+class unanswered_limits : public on_each_store {
+ protected:
+  static constexpr auto limit = 300ms;
+
+  template <class Call>
+  static std::error_code end_of(Call call) {
+    try {
+      return call() ? std::error_code{} : make_error_code(std::errc::resource_unavailable_try_again);
+    } catch (const std::system_error& failed) {
+      return failed.code();
+    } catch (const boost::system::system_error& failed) {  // of a future
+      return failed.code();
+    }
+  }
+  template <class Call>
+  static void expect_error(const char* verb, Call call) {
+    const std::error_code code = end_of(call);
+    EXPECT_TRUE(code == errc::unavailable || code == errc::unknown_outcome) << verb << ": " << code.message();
+  }
+  void expect_errors(client& locks) {
+    const lock_options options;
+    const auto limited = lock_options{}.wait_limit(limit);
+    mutex plain{locks, "a", options};
+    expect_error("try_lock_for", [&] { return plain.try_lock_for(limit); });
+    expect_error("try_acquire_for", [&] { return plain.try_acquire_for(limit).has_value(); });
+    expect_error("async_try_acquire_for",
+                 [&] { return plain.async_try_acquire_for(limit, asio::use_future).get().held(); });
+    mutex patient{locks, "b", limited};
+    expect_error("lock", [&] { return patient.lock(), true; });
+    expect_error("async_acquire", [&] { return patient.async_acquire(asio::use_future).get().held(); });
+    expect_error("recursive", [&] { return recursive_mutex(locks, "c").try_lock_for(limit); });
+    shared_mutex readers{locks, "d", options};
+    expect_error("try_lock_shared_for", [&] { return readers.try_lock_shared_for(limit); });
+    if (kind_.has_permits) {
+      expect_error("semaphore", [&] { return counting_semaphore(locks, "e", 3).try_acquire_for(limit); });
+    }
+    lock_set several{locks, {"f", "g"}, limited};
+    expect_error("set", [&] { return several.try_lock_for(limit); });
+    expect_error("set with a wait limit", [&] { return several.acquire().held(); });
+    expect_error("async set",
+                 [&] { return several.async_try_acquire_for(limit, asio::use_future).get().held(); });
+    election scheduler{locks, "h", limited};
+    expect_error("try_campaign_for", [&] { return scheduler.try_campaign_for("value", limit).has_value(); });
+    expect_error("campaign", [&] { return scheduler.campaign("value").held(); });
+  }
+};
+
+TEST_P(unanswered_limits, are_errors_of_a_client_that_just_worked) {
+  client& worked = one();
+  ASSERT_TRUE(mutex(worked, "a").try_acquire_for(60s));
+  store_->stop_answering();
+  expect_errors(worked);
+  store_->answer_again();
+}
+
+TEST_P(unanswered_limits, are_errors_of_a_client_that_has_never_connected) {
+  store_->stop_answering();
+  expect_errors(open());
+  store_->answer_again();
+}
+
+HOLDFAST_ON_EACH_STORE(unanswered_limits, breakable);
+
 }  // namespace
 }  // namespace holdfast::contract

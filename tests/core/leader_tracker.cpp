@@ -89,6 +89,16 @@ TEST_F(leader_tracker, never_reports_a_former_value_of_a_term_after_a_newer_one)
   EXPECT_EQ(sees(led_by(7, "c")), "c") << "each term counts for itself";
 }
 
+TEST_F(leader_tracker, reports_no_former_value_of_a_copy_that_lags_for_longer_than_a_ttl) {
+  auto newer = led_by(6, "b");
+  newer->holders[0].claimant.value_revision = 1;
+  EXPECT_EQ(sees(newer), "b");
+  EXPECT_EQ(sees(led_by(6, "a")), "");
+  now += 20s;
+  EXPECT_EQ(sees(led_by(6, "a")), "") << "the term is the one that was reported, so the leader goes on";
+  EXPECT_EQ(sees(newer), "");
+}
+
 TEST_F(leader_tracker, reports_no_former_value_when_a_term_that_was_over_comes_back) {
   auto proclaimed = led_by(7, "b");
   proclaimed->holders[0].claimant.value_revision = 1;

@@ -142,6 +142,14 @@ TEST_F(lease_events, tell_a_withdrawal_with_its_reason_and_nothing_of_what_follo
   EXPECT_EQ(book.statistics().withdrawn, 2U);
 }
 
+TEST_F(lease_events, tell_a_failure_where_the_store_did_not_answer_within_the_limit) {
+  ask(a_wish(), it.time.now() + 5s);
+  it.time.run_for(5s);
+  ASSERT_EQ(kinds(), kinds_of{event_kind::failed});
+  EXPECT_EQ(events[0].code, errc::unknown_outcome);
+  EXPECT_EQ(book.statistics().failed, 1U);
+}
+
 TEST_F(lease_events, tell_a_late_renewal_at_half_of_the_ttl_and_when_it_is_confirmed) {
   const auto lease = hold();
   events.clear();

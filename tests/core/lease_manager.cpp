@@ -58,7 +58,7 @@ TEST_F(managed_leases, waits_no_longer_than_its_limit) {
 TEST_F(managed_leases, does_not_wait_for_a_silent_store_longer_than_its_limit) {
   ask(a_wish(), epoch + 2s);
   it.time.run_for(1h);
-  EXPECT_TRUE(not_had_at_end());
+  EXPECT_EQ(failure_at_end(), errc::unknown_outcome) << "nobody knows whether others hold it";
   EXPECT_EQ(ended_at, epoch + 2s);
   // The answer comes in the end, and it is a grant: nobody is there to have it.
   it.answer(granted_at(7));
@@ -72,7 +72,20 @@ TEST_F(managed_leases, does_not_say_not_had_where_the_store_could_not_be_asked) 
   ask(a_wish(), epoch + 2s);
   it.answer(retryable);  // nobody knows whether it is free
   it.time.run_until(epoch + 2s);
-  EXPECT_EQ(failure_at_end(), errc::unavailable);
+  EXPECT_EQ(failure_at_end(), errc::unknown_outcome) << "the next try is under way";
+}
+
+TEST_F(managed_leases, says_what_the_store_said_last_of_a_claim_in_the_queue) {
+  ask(a_wish(), epoch + 5s);
+  it.answer(head_at(7, 10s));
+  it.time.run_until(epoch + 5s);  // it looks each second
+  EXPECT_EQ(failure_at_end(), errc::unknown_outcome) << "a look has had no answer for more than a second";
+  ends.clear();
+  ask(a_wish(2), it.time.now() + 500ms);
+  it.answer(waiting_at(8), it.link.open() - 1);
+  it.notify(2, {{}, store::notification_kind::look, fencing_token{8}});
+  it.time.run_for(500ms);
+  EXPECT_TRUE(not_had_at_end()) << "a look was sent a moment ago";
 }
 
 TEST_F(managed_leases, says_not_had_where_the_store_could_be_asked_in_the_end) {
@@ -186,6 +199,18 @@ TEST_F(unproven_grants, waits_for_the_proof_and_keeps_what_was_granted) {
   const lease_record_ptr lease = std::get<lease_record_ptr>(ends[0]);
   EXPECT_TRUE(lease->held_at(it.time.now()));
   EXPECT_LE(lease->deadline(), requested + 10s);
+}
+
+TEST_F(unproven_grants, count_from_the_request_that_proves_them) {
+  be_granted_in_doubt();
+  it.link.session = it.time.now() + 1h;
+  while (it.link.open() == 0) it.time.run_for(1ms);
+  const auto requested = it.time.now();
+  it.time.run_for(5s);
+  it.answer(tickets::kept{{true}});
+  const lease_record_ptr lease = std::get<lease_record_ptr>(ends.at(0));
+  EXPECT_LE(lease->deadline(), requested + 30s - margin) << "counted from the answer";
+  EXPECT_TRUE(lease->held_at(it.time.now()));
 }
 
 TEST_F(unproven_grants, asks_anew_for_what_has_gone_with_a_former_session) {

@@ -34,7 +34,7 @@ TYPED_TEST_SUITE(redis_interop, others, names);
 TYPED_TEST(redis_interop, ours_waits_for_the_other_to_release) {
   ASSERT_EQ(this->other_.ask("hold stock ttl=60000"), "held");
   EXPECT_FALSE(this->lock_.try_acquire());
-  EXPECT_FALSE(this->lock_.try_acquire_for(200ms));
+  EXPECT_FALSE(this->lock_.try_acquire_for(2s));
   auto waiting = std::async(std::launch::async, [this] { return this->lock_.acquire(); });
   const auto wait_limit = boot_clock::now() + 60s;
   while (this->locks_.inspect("stock").value_or(lock_state{}).waiters.empty()) {
@@ -101,7 +101,7 @@ TEST(redis_py_interop, without_a_ttl_it_is_waited_for_all_the_same) {
   mutex lock{locks, "stock"};
   redis_py other{server};
   ASSERT_EQ(other.ask("hold stock"), "held");
-  EXPECT_FALSE(lock.try_acquire_for(200ms));
+  EXPECT_FALSE(lock.try_acquire_for(2s));
   EXPECT_EQ(server.ask({"PTTL", "stock"}), "-1");
   EXPECT_EQ(other.ask("release"), "released");
   EXPECT_TRUE(lock.try_acquire_for(60s));

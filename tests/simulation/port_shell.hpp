@@ -18,8 +18,8 @@ class port_shell : public store::port {
     inner_.acquire(std::move(claim), std::move(done));
   }
   void cancel(const owner_id& owner) override { inner_.cancel(owner); }
-  [[nodiscard]] std::optional<failure> last_error(const owner_id& owner) const override {
-    return inner_.last_error(owner);
+  [[nodiscard]] std::optional<failure> error_now(const owner_id& owner) const override {
+    return inner_.error_now(owner);
   }
   void renew(std::vector<store::hold> holds, store::time_point answer_by,
              store::handler<store::renewals> done) override {

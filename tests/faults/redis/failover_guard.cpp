@@ -142,7 +142,7 @@ TEST_F(redis_guard, hands_nothing_over_and_says_why_to_who_waits) {
   EXPECT_EQ(others.force_release("stock"), 1U);
   EXPECT_EQ(others.inspect("stock").value_or(lock_state{}).waiters.size(), 1U);
   const auto limited =
-      failure_of([&] { static_cast<void>(mutex{others, "stock", brief()}.try_lock_for(10ms)); });
+      failure_of([&] { static_cast<void>(mutex{others, "stock", brief()}.try_lock_for(500ms)); });
   EXPECT_THAT(limited.text, HasSubstr("became the primary"));
   EXPECT_GT(waiting.get().token(), held.token());
 }

@@ -51,7 +51,7 @@ TEST_P(database_rows, of_waiters_are_found_whoever_holds_and_gives_up_before_the
   const auto waiter = start(url());
   waiter->tell("hold stock");
   expect_waiter(locks);
-  EXPECT_FALSE(mutex(locks, "stock").try_acquire_for(300ms)) << "a place behind it, given up";
+  EXPECT_FALSE(mutex(locks, "stock").try_acquire_for(3s)) << "a place behind it, given up";
   EXPECT_EQ(oldest(), held.token().value());
   const auto held_token = held.token();
   EXPECT_FALSE(held.release());

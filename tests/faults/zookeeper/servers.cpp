@@ -164,7 +164,7 @@ TEST_F(zookeeper_three, two_or_all_of_them_down_and_back_cost_those_whose_sessio
   EXPECT_EQ(renew(kept), renewal::renewed);
   waiter->tell("report");
   EXPECT_EQ(hear_answer(*waiter), "holding");
-  EXPECT_FALSE(mutex(hasty_one, "kept", faults::patient()).try_lock_for(100ms));
+  EXPECT_FALSE(mutex(hasty_one, "kept", faults::patient()).try_lock_for(5s));
   EXPECT_FALSE(kept.release());
   EXPECT_TRUE(mutex(hasty_one, "kept").try_lock_for(60s));
 }
