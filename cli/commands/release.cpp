@@ -35,7 +35,7 @@ std::string note_on_former(std::size_t before, std::size_t count) {
 /// What a server that was not heard holds stays there until its ttl.
 void print_unheard(const client& locks, const std::string& name) {
   try {
-    for (const auto& note : locks.inspect(name).value_or(lock_state{}).notes)
+    for (const auto& note : locks.inspect(name, 0).value_or(lock_state{}).notes)
       if (!note.answers)
         complain(
             fmt::format("holdfast release: note: {}; a hold there stays until its ttl\n", to_text(note)));

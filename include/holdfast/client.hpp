@@ -41,7 +41,8 @@ class client_access;
 /// per store and process.
 ///
 /// *Blocking.* The calls that ask the store wait for its answer, for at most the `retry().limit()` of
-/// `client_options::locks()`; where a `list` or a `force_release` takes several requests, for that long each.
+/// `client_options::locks()`; where an `inspect`, a `list` or a `force_release` takes several requests, for
+/// that long each.
 /// With a limit of zero they wait until the store's own time limits end it. They do not depend on any lease.
 ///
 /// *Lifetime.* Closing (the destructor) fails pending waits with errc::closed, ends all leases, sends the
@@ -70,7 +71,8 @@ class HOLDFAST_EXPORT client {
   client& operator=(const client&) = delete;
 
   /// Returns the lock's state: its holders and waiters. Linearizable: it reflects every operation that was
-  /// acknowledged before the call. Creates nothing.
+  /// acknowledged before the call. On Redis a queue of more than 128 claims is read in parts, each of which
+  /// may be of a later moment. Creates nothing.
   /// \param name 1 to 512 bytes of UTF-8 without control characters.
   /// \return empty where the store does not know the name. Where a majority of servers decides, and one is
   /// not

@@ -33,7 +33,7 @@ enum class task : std::uint8_t {
   annotate,       // name owner token metadata -> done, nothing    of a claim that holds alone
   force_release,  // name token last -> count                      the holds from `token` to `last`
   request_release,  // name token last metadata -> count           likewise
-  inspect,          // name waiters_read -> state
+  inspect,          // name waiters_read listed -> state, more
   list,             // idle listed -> summaries, more
 };
 /// Whether the task ends a claim. No caller waits for its reply.
@@ -64,7 +64,7 @@ struct ballot {
   std::chrono::microseconds clock{};  // of the server
 };
 
-/// The state of a listing that takes several requests. Each store derives its own.
+/// The state of a listing, or an inspection, that takes several requests. Each store derives its own.
 struct listing_state {
   listing_state() = default;
   listing_state(const listing_state&) = delete;
@@ -91,7 +91,7 @@ struct request {
   bool wait = false;
   bool idle = false;
   bool met_foreign = false;  // of a release: one of several servers has told the claim of a foreign holder
-  /// Number of waiters to read, from the head of the queue, where each costs a request. More may come.
+  /// Number of waiters to read, from the head of the queue. More may come.
   std::size_t waiters_read = std::numeric_limits<std::size_t>::max();
   std::shared_ptr<const std::string> metadata;
   std::vector<store::hold> batch;
@@ -150,7 +150,7 @@ struct kept {
 struct count {
   std::size_t value = 0;
 };
-/// A part of a listing: the next request continues it.
+/// A part of a listing or an inspection: the next request continues it.
 struct more {
   std::shared_ptr<listing_state> listed;
   bool progress = true;  // it went on since the request before

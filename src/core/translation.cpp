@@ -111,6 +111,15 @@ std::optional<store::continuation<request>> next_list_request(const reply& r, bo
   return next;
 }
 
+std::optional<store::continuation<request>> next_inspect_request(const reply& r, const std::string& name,
+                                                                 std::size_t most_waiters) {
+  const auto* const part = std::get_if<more>(&r);
+  if (part == nullptr) return std::nullopt;
+  store::continuation<request> next{inspect_request(name, most_waiters), part->progress};
+  next.request.listed = part->listed;
+  return next;
+}
+
 std::size_t count_result(const reply& r) { return std::get<count>(r).value; }
 
 }  // namespace holdfast::tickets

@@ -39,6 +39,10 @@ namespace holdfast::tickets {
 [[nodiscard]] std::vector<lock_summary> list_result(const reply& r);
 /// The next request of a listing that takes several.
 [[nodiscard]] std::optional<store::continuation<request>> next_list_request(const reply& r, bool idle);
+/// The same, of an inspection.
+[[nodiscard]] std::optional<store::continuation<request>> next_inspect_request(const reply& r,
+                                                                               const std::string& name,
+                                                                               std::size_t most_waiters);
 /// The number of holds that were ended, or asked to be released.
 [[nodiscard]] std::size_t count_result(const reply& r);
 

@@ -186,9 +186,10 @@ void driver::annotate(store::hold hold, std::shared_ptr<const std::string> metad
 void driver::inspect(std::string name, std::size_t most_waiters, store::time_point give_up,
                      store::handler<store::inspected> done) {
   send_until_answered<store::inspected>(
-      {tickets::inspect_request(std::move(name), most_waiters), retry_policy{}, give_up,
+      {tickets::inspect_request(name, most_waiters), retry_policy{}, give_up,
        [](const reply& r, store::time_point, bool) -> store::inspected { return tickets::inspect_result(r); },
-       failed<std::optional<lock_state>>},
+       failed<std::optional<lock_state>>,
+       [name, most_waiters](const reply& r) { return tickets::next_inspect_request(r, name, most_waiters); }},
       std::move(done));
 }
 

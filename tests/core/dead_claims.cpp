@@ -1,6 +1,7 @@
 // A dead claim is dead for every task, in the model and in the SQL text, whether or not its row is buried
 // yet.
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <memory>
 
@@ -36,6 +37,15 @@ class dead_claims : public testing::Test {
   }
   fencing_token place(std::uint8_t owner) {
     return std::get<tickets::place>(ask(task::acquire, owner)).token;
+  }
+  tickets::reply inspect(std::size_t most_waiters) {
+    tickets::request r;
+    r.kind = task::inspect;
+    r.name = "stock";
+    r.waiters_read = most_waiters;
+    auto [model, real] = stores_.carry_out(r, id(200));
+    EXPECT_EQ(describe(model.reply), describe(real.reply));
+    return real.reply;
   }
   void pass(duration time) { stores_.pass(time); }
   /// The second owner's ticket expires; then the third one is let in past it.
@@ -85,6 +95,18 @@ TEST_F(dead_claims, hide_nobody_when_a_name_is_released_by_force) {
   EXPECT_EQ(std::get<tickets::count>(ask(task::force_release, 9)).value, 0U);
   ASSERT_EQ(notifications.size(), 1U) << "a release by force hands on";
   EXPECT_EQ(notifications[0].message.token, waiter);
+}
+
+TEST_F(dead_claims, are_not_among_the_first_waiters) {
+  for (std::uint8_t owner = 1; owner <= 2; ++owner) place(owner);
+  pass(500ms);
+  for (std::uint8_t owner = 3; owner <= 6; ++owner) place(owner);
+  pass(600ms);  // the first two have ended; nobody has buried them
+  for (const std::size_t most : {0, 1, 3, 9}) {
+    const auto seen = std::get<std::optional<lock_state>>(inspect(most));
+    ASSERT_TRUE(seen);
+    EXPECT_EQ(seen->waiters.size(), std::min<std::size_t>(most, 4));
+  }
 }
 
 }  // namespace

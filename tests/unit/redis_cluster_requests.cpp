@@ -292,12 +292,29 @@ TEST_F(redis_cluster_request, to_list_remembers_names_that_have_moved) {
   const dialect& in = in_;
   EXPECT_TRUE(names.hear_scan(
       list({text("0"), list({text("holdfast:a"), text("holdfast:b"), text("holdfast:c")})}), in));
-  const value foreign = list({text("1000"), {}, text("someone"), number(500), list({}), list({})});
+  const value none = list({text(""), number(0)});
+  const value foreign =
+      list({text("1000"), {}, text("someone"), number(500), none, none, number(0), number(0)});
   EXPECT_FALSE(names.hear_details({moved(1), foreign, error_of("ASK 2 10.0.0.2:7002")}, in, false));
   EXPECT_THAT(names.moved, ElementsAre("holdfast:a", "holdfast:c"));
   ASSERT_EQ(names.summaries.size(), 1U);
   EXPECT_EQ(names.summaries[0].name, "b");
   EXPECT_THAT(names.found, IsEmpty());
+}
+
+TEST_F(redis_cluster_request, to_list_one_name_is_sent_to_the_server_that_has_it) {
+  tickets::request request;
+  request.kind = tickets::task::list;
+  const auto of_one = std::make_shared<listing>();
+  of_one->scanned = of_one->follows = true;
+  of_one->found = {"holdfast:a"};
+  request.listed = of_one;
+  request_fsm talk{request, in_, owner_id{}};
+  std::string said;
+  EXPECT_EQ(talk.say(said), 1U);
+  ASSERT_TRUE(talk.hear({moved(1)}));
+  EXPECT_TRUE(talk.redirection());
+  EXPECT_THAT(of_one->found, ElementsAre("holdfast:a"));
 }
 
 TEST_F(redis_cluster_request, to_list_asks_again_for_names_that_another_error_is_about) {

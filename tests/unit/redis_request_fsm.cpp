@@ -243,9 +243,9 @@ TEST_F(redis_request_fsm, counts_with_no_time_that_it_cannot_count_with) {
       said(talk);
       const auto claim =
           "00000000000000000007 " + owner.hex() + " " + std::to_string(since) + " 00 1 1 30000 {}";
-      const auto holders = list({text("end " + owner.hex()), number(least), text(claim), number(7)});
-      const auto o = talk.hear(
-          one(list({number(now), text("7"), text("holdfast:shared 1 1"), number(most), list({}), holders})));
+      const auto holders = list({text(""), number(0), text(claim), number(least)});
+      const auto o = talk.hear(one(list({number(now), text("7"), text("holdfast:shared 1 1"), number(most),
+                                         list({text(""), number(0)}), holders, number(0), number(1)})));
       const auto& state = reply_in<std::optional<lock_state>>(o);
       ASSERT_TRUE(state);
       for (const auto& holder : state->holders) EXPECT_GE(holder.age, duration::zero());
@@ -302,14 +302,87 @@ TEST_F(redis_request_fsm, lists_a_part_at_a_time_by_scanning_and_then_looking_at
   ASSERT_EQ(commands.size(), 2U) << "both are looked at again";
   EXPECT_EQ(commands[0][0], "EVAL");
   EXPECT_EQ(commands[1][0], "EVALSHA");
-  const auto foreign = list({text("1000"), {}, text("someone"), number(500), list({}), list({})});
-  const auto idle = list({text("1000"), text("00000000000000000009"), {}, number(-2), list({}), list({})});
+  const auto none = list({text(""), number(0)});
+  const auto foreign =
+      list({text("1000"), {}, text("someone"), number(500), none, none, number(10'000), number(0)});
+  const auto idle =
+      list({text("1000"), text("00000000000000000009"), {}, number(-2), none, none, number(0), number(0)});
   std::vector<value> answers{idle, foreign};
   const auto o = talk.hear(answers);
   const auto& all = reply_in<std::vector<lock_summary>>(o);
   ASSERT_EQ(all.size(), 1U) << "idle names are listed only when asked for";
   EXPECT_EQ(all[0].name, "c");
   EXPECT_EQ(all[0].holders, 1U);
+  EXPECT_EQ(all[0].waiters, 10'000U) << "counted by the server, and not read";
+}
+
+TEST_F(redis_request_fsm, looks_at_the_summaries_of_a_few_names_at_once) {
+  auto names = std::make_shared<listing>();
+  names->scanned = true;
+  for (int i = 0; i < 1000; ++i) names->found.insert("holdfast:" + std::to_string(i));
+  auto request = request_for(tickets::task::list);
+  request.listed = names;
+  request_fsm talk{request, in, client};
+  const auto commands = said(talk);
+  EXPECT_EQ(commands.size(), 32U);
+  for (const auto& each : commands)
+    EXPECT_THAT(std::vector(each.end() - 6, each.end()), ElementsAre("0", "0", "1", "0", "0", "1"));
+}
+
+TEST_F(redis_request_fsm, inspects_a_part_at_a_time) {
+  auto request = request_for(tickets::task::inspect);
+  request.waiters_read = 1;
+  std::vector<std::string> arguments;
+  const auto ask = [&](const char* now, const value& waiters, const value& holders) {
+    request_fsm talk{request, in, client};
+    const auto all = said(talk);
+    arguments = {all.at(0).end() - 6, all.at(0).end()};
+    auto o = talk.hear(one(list({text(now), text("00000000000000000099"), text("holdfast:shared 2 5"),
+                                 number(500), waiters, holders, number(7), number(2)})));
+    return std::get<tickets::reply>(o.value());
+  };
+  const auto claim = [](const char* token, const char* since, const owner_id& of) {
+    return text("000000000000000000" + std::string{token} + " " + of.hex() + " " + since +
+                " 00 1 5 30000 {}");
+  };
+  const auto first = ask("1000", list({text("0"), number(0)}),
+                         list({text("10"), number(1), claim("10", "1", owner), text("-9000")}));
+  EXPECT_THAT(arguments, ElementsAre("0", "0", "2147483647", "0", "0", "1"));
+  request.listed = std::get<tickets::more>(first).listed;
+  const auto last = ask("3000", list({text(""), number(0), claim("13", "1", client), text("-9000")}),
+                        list({text(""), number(0), claim("11", "900000", client), text("-9000"),
+                              claim("12", "2000000", client), text("-9000")}));
+  EXPECT_THAT(arguments, ElementsAre("10", "1", "2147483647", "0", "0", "1"));
+  const auto& state = std::get<std::optional<lock_state>>(last);
+  ASSERT_TRUE(state);
+  ASSERT_EQ(state->holders.size(), 2U) << "the third one was granted during the inspection";
+  EXPECT_EQ(state->holders.back().token, fencing_token{11});
+  EXPECT_EQ(state->waiters.size(), 1U);
+  EXPECT_EQ(state->capacity, 5);
+}
+
+TEST_F(redis_request_fsm, reads_no_waiters_that_nobody_asked_for) {
+  auto request = request_for(tickets::task::inspect);
+  request.waiters_read = 0;
+  request_fsm talk{request, in, client};
+  const auto all = said(talk);
+  EXPECT_THAT(std::vector(all[0].end() - 3, all[0].end()), ElementsAre("0", "0", "0"));
+  const auto none = list({text(""), number(0)});
+  const auto o = talk.hear(one(list({text("1000"), {}, {}, number(-2), none, none, number(7), number(0)})));
+  EXPECT_TRUE(reply_in<std::optional<lock_state>>(o)) << "the name is known: there are waiters";
+}
+
+TEST_F(redis_request_fsm, does_not_ask_for_ever_of_a_server_that_stays_where_it_is) {
+  auto request = request_for(tickets::task::inspect);
+  const auto stays = list({text("7"), number(1)});
+  const auto reply =
+      list({text("1000"), {}, {}, number(-2), list({text("0"), number(0)}), stays, number(7), number(9)});
+  request_fsm first{request, in, client};
+  said(first);
+  request.listed = reply_in<tickets::more>(first.hear(one(reply))).listed;
+  request_fsm second{request, in, client};
+  said(second);
+  EXPECT_EQ(request_error_in(second.hear(one(reply))).reason.code, errc::corrupt_store);
 }
 
 TEST_F(redis_request_fsm, lists_no_text_of_others_where_there_is_no_prefix) {

@@ -44,6 +44,18 @@ finding condition(const server_facts& of, const std::string& name, const dialect
   return found == all.end() ? finding{} : *found;
 }
 
+TEST(redis_server_findings, warn_of_a_limit_that_answers_to_subscribers_exceed) {
+  const auto result_for = [](const char* limits) {
+    auto one = facts();
+    one.settings["client-output-buffer-limit"] = limits;
+    return condition(one, "answers").result;
+  };
+  EXPECT_EQ(result_for("normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60"), grade::kept);
+  EXPECT_EQ(result_for("normal 1 1 1 slave 1 1 1 pubsub 0 0 0"), grade::kept);
+  EXPECT_EQ(result_for("normal 0 0 0 slave 0 0 0 pubsub 1048576 0 0"), grade::warning);
+  EXPECT_EQ(result_for("normal 0 0 0 slave 0 0 0 pubsub 33554432 65536 60"), grade::warning);
+}
+
 TEST(redis_server_findings, are_all_kept_of_a_server_in_order) {
   for (const finding& each : findings_of(facts(), {}, 30s))
     EXPECT_EQ(each.result, grade::kept) << each.condition;

@@ -115,6 +115,24 @@ void strlen(call& c) {
   if (!wrong) c.number(s == nullptr ? 0 : std::ssize(std::get<std::string>(s->second.value)));
 }
 
+void getrange(call& c) {
+  auto first = integer_in(c[2]);
+  auto last = integer_in(c[3]);
+  if (!first || !last) return c.error(says::not_an_integer);
+  bool wrong = false;
+  const dataset::slot* s = c.find<std::string>(c[1], wrong);
+  if (wrong) return;
+  const std::string_view value = s == nullptr ? std::string_view{} : std::get<std::string>(s->second.value);
+  const std::int64_t size = std::ssize(value);
+  if (*first < 0 && *last < 0 && *first > *last) return c.text({});
+  if (*first < 0) first = std::max<std::int64_t>(*first + size, 0);
+  if (*last < 0) last = std::max<std::int64_t>(*last + size, 0);
+  last = std::min(*last, size - 1);
+  if (*first > *last) return c.text({});
+  c.text(std::string{
+      value.substr(static_cast<std::size_t>(*first), static_cast<std::size_t>(*last - *first + 1))});
+}
+
 void add(call& c, std::int64_t amount) {
   bool wrong = false;
   dataset::slot* s = c.find<std::string>(c[1], wrong);
@@ -156,6 +174,7 @@ constexpr std::array table = {
     command{"getdel", 2, command::writes, getdel},
     command{"mget", -2, command::none, mget},
     command{"strlen", 2, command::none, strlen},
+    command{"getrange", 4, command::none, getrange},
     command{"incr", 2, command::writes_more, incr},
     command{"decr", 2, command::writes_more, decr},
     command{"incrby", 3, command::writes_more, incrby},

@@ -62,7 +62,7 @@ tickets::reply table::carry_out(const tickets::request& request, const owner_id&
     }
     case tickets::task::force_release: return force_release(request, now, notifications);
     case tickets::task::request_release: return request_release(request, now, notifications);
-    case tickets::task::inspect: return inspect(request.name, now);
+    case tickets::task::inspect: return inspect(request, now);
     case tickets::task::list: return list(request.idle, now);
   }
   return tickets::nothing{};
@@ -220,15 +220,16 @@ void table::serve(const std::string& name, time_point now,
   std::erase_if(n.claims, [&](const auto& e) { return e.first <= n.granted && e.second.expires <= now; });
 }
 
-std::optional<lock_state> table::inspect(const std::string& name, time_point now) const {
-  const auto found = names_.find(name);
+std::optional<lock_state> table::inspect(const tickets::request& request, time_point now) const {
+  const auto found = names_.find(request.name);
   if (found == names_.end()) return std::nullopt;
   const named& n = found->second;
   lock_state state;
-  state.name = name;
+  state.name = request.name;
   state.capacity = public_capacity(n.capacity);
   state.last_token = fencing_token{n.token};
   for (const auto& [token, c] : n.claims) {
+    if (token > n.granted && state.waiters.size() == request.waiters_read) break;
     if (c.expires <= now) continue;
     claim_state s;
     s.owner = c.owner.hex();

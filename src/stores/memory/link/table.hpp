@@ -58,7 +58,8 @@ class table {
                                std::vector<store::client_notification>& notifications);
   tickets::reply request_release(const tickets::request& request, store::time_point now,
                                  std::vector<store::client_notification>& notifications);
-  [[nodiscard]] std::optional<lock_state> inspect(const std::string& name, store::time_point now) const;
+  [[nodiscard]] std::optional<lock_state> inspect(const tickets::request& request,
+                                                  store::time_point now) const;
   [[nodiscard]] std::vector<lock_summary> list(bool idle, store::time_point now) const;
   void serve(const std::string& name, store::time_point now,
              std::vector<store::client_notification>& notifications);

@@ -96,7 +96,7 @@ void coordinator::limit(const std::shared_ptr<round>& all, time_point begun) {
 }
 
 void coordinator::send_part(const std::shared_ptr<round>& all, std::size_t server, request r) {
-  const bool continues = r.kind == task::list;
+  const bool continues = r.kind == task::list || r.kind == task::inspect;
   send_to(server, r, [this, all, server, continues, r, alive = alive_](const outcome& o) mutable {
     if (!*alive) return;
     if (const auto* part = std::get_if<tickets::reply>(&o); continues && part != nullptr && all->done) {
@@ -270,6 +270,7 @@ void coordinator::for_each_hold(const request& r, on_reply done) {
   request look;
   look.kind = task::inspect;
   look.name = r.name;
+  look.waiters_read = 0;
   inspect(look, [this, r, done = std::move(done)](const outcome& o) {
     const auto* const reply = std::get_if<tickets::reply>(&o);
     if (reply == nullptr) return done(o);

@@ -145,8 +145,9 @@ server_facts facts_of(const settings& in, const server_address& at, const tls_co
 
   conversation with{in, at, in.login, secure, stop};
   std::vector<std::vector<std::string>> questions{{"INFO"}, {"GET", guard_key(in.speech.prefix)}};
-  for (const char* pattern : {"*append*", "min-replicas-*", "stop-writes-on-bgsave-error", "save",
-                              "cluster-node-timeout", "bind", "protected-mode", "port", "tls-auth-clients"}) {
+  for (const char* pattern :
+       {"*append*", "min-replicas-*", "stop-writes-on-bgsave-error", "save", "cluster-node-timeout", "bind",
+        "protected-mode", "port", "tls-auth-clients", "client-output-buffer-limit"}) {
     questions.push_back({"CONFIG", "GET", pattern});
   }
   if (in.is_cluster()) questions.push_back({"CLUSTER", "INFO"});

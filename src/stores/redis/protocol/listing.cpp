@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "core/summary.hpp"
+#include "stores/redis/protocol/inspection.hpp"
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/redirection.hpp"
 #include "stores/redis/protocol/replies.hpp"
@@ -14,7 +15,8 @@ namespace holdfast::redis {
 
 namespace {
 
-constexpr std::size_t names_at_once = 64;
+/// The server carries them out in one go, and sends no more than some 16 KiB of each.
+constexpr std::size_t names_at_once = 32;
 
 }  // namespace
 
@@ -51,8 +53,10 @@ std::size_t listing::append_details(std::string& out) const {
   const script s = script_of(tickets::task::inspect);
   std::size_t n = 0;
   for (auto lock = found.begin(); lock != found.end() && n < names_at_once; ++lock, ++n) {
-    begin_call(out, s, n == 0, 1, 0);  // one script in full, because the server may not have it
+    // One script in full, because the server may not have it.
+    begin_call(out, s, n == 0, 1, inspection::argument_count);
     append_keys(out, keys::of({}, *lock));
+    inspection::append_arguments_of_summary(out);
   }
   return n;
 }
@@ -69,14 +73,17 @@ std::optional<store::request_error> listing::hear_details(const std::vector<valu
     found.erase(found.begin());
     if (is_elsewhere) moved.insert(lock);
     if (reply.is(value::kind::error)) continue;  // or the key is no lock, although its name matches
-    std::optional<lock_state> state;
+    inspected_part seen;
     try {
-      state = state_of(lock.substr(in.prefix.size()), reply);
+      seen = part_of(lock.substr(in.prefix.size()), reply);
     } catch (const misunderstood&) {
       continue;  // likewise
     }
-    const bool in_use = state && !(state->holders.empty() && state->waiters.empty());
-    if (state && (in_use || idle)) summaries.push_back(store::summary_of(*state));
+    const bool in_use = seen.holders != 0 || seen.waiters != 0;
+    if (!seen.state || !(in_use || idle)) continue;
+    summaries.push_back(store::summary_of(*seen.state));
+    summaries.back().holders = seen.holders;
+    summaries.back().waiters = seen.waiters;
   }
   return std::nullopt;
 }

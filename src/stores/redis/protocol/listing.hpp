@@ -12,13 +12,14 @@
 
 namespace holdfast::redis {
 
-/// The listing of a server's locks: a scan of its keys, and then the state of each name that it finds.
+/// The listing of a server's locks: a scan of its keys, and then a summary of each name that it finds.
 struct listing final : tickets::listing_state {
   std::string cursor = "0";
   bool scanned = false;         // all of the database
   std::set<std::string> found;  // locks' keys that are not read yet
   std::vector<lock_summary> summaries;
   std::set<std::string> moved;  // locks' keys that another server of the cluster has by now
+  bool follows = false;         // of one name: the link asks the server that has it
 
   /// Appends the command for the next part of the scan.
   void append_scan(std::string& out, const dialect& in) const;

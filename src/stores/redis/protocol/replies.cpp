@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -224,41 +223,47 @@ claim_state lone_holder(const std::string& value, milliseconds now, milliseconds
   return foreign;
 }
 
-/// The claims of a set that have not ended, in the order of their tokens. See claims.lua for its members.
-/// \param set members and scores in turn.
+/// The claims of a set that have not ended, in the order of their tokens.
+/// \param set see inspect.lua.
 std::vector<claim_state> living_claims(const value& set, milliseconds now, bool holds,
                                        std::int64_t& capacity) {
-  constexpr std::string_view end = "end ";
   const auto& members = items_of(set);
-  std::map<std::string_view, milliseconds> ends;
-  for (std::size_t i = 0; i + 1 < members.size(); i += 2) {
-    const std::string_view member = text_of(members[i]);
-    if (!member.starts_with(end)) continue;
-    ends[member.substr(end.size())] = -time_of(members[i + 1]);
-  }
   std::vector<claim_state> claims;
-  for (std::size_t i = 0; i + 1 < members.size(); i += 2) {
+  for (std::size_t i = 2; i + 1 < members.size(); i += 2) {
     const auto r = recorded_in(text_of(members[i]));
-    const auto found = r ? ends.find(r->owner) : ends.end();
-    if (found == ends.end() || found->second <= now) continue;
+    const milliseconds end = -time_of(members[i + 1]);
+    if (!r || end <= now) continue;
     capacity = r->capacity;
-    claims.push_back(claim_of(*r, now, found->second - now, holds));
+    claims.push_back(claim_of(*r, now, end - now, holds));
   }
   return claims;
 }
 
+claim_cursor cursor_in(const value& set) {
+  return {text_of(item(set, 0)), std::max(std::int64_t{0}, number_of(item(set, 1)))};
+}
+
+std::uint64_t count_in(const value& v) {
+  return static_cast<std::uint64_t>(std::max(std::int64_t{0}, number_of(v)));
+}
+
 }  // namespace
 
-std::optional<lock_state> state_of(std::string name, const value& v) {
+inspected_part part_of(std::string name, const value& v) {
   const milliseconds now = time_of(item(v, 0));
   const value& fence = item(v, 1);
   const value& lock = item(v, 2);
   const value& waiters = item(v, 4);
-  if (fence.is(value::kind::null) && lock.is(value::kind::null) && items_of(waiters).empty()) {
-    return std::nullopt;
-  }
+  const value& holders = item(v, 5);
+  inspected_part part;
+  part.now = now;
+  part.waiters = count_in(item(v, 6));
+  part.holders = count_in(item(v, 7));
+  part.next_waiter = cursor_in(waiters);
+  part.next_holder = cursor_in(holders);
+  if (fence.is(value::kind::null) && lock.is(value::kind::null) && part.waiters == 0) return part;
 
-  lock_state state;
+  lock_state& state = part.state.emplace();
   state.name = std::move(name);
   if (!fence.is(value::kind::null)) {
     const std::string_view known = text_of(fence);
@@ -266,12 +271,14 @@ std::optional<lock_state> state_of(std::string name, const value& v) {
   }
   std::int64_t capacity = store::full_capacity;
   state.waiters = living_claims(waiters, now, false, capacity);
-  state.holders = living_claims(item(v, 5), now, true, capacity);
+  state.holders = living_claims(holders, now, true, capacity);
   state.capacity = capacity == store::full_capacity ? 0 : capacity;
   if (!lock.is(value::kind::null) && !text_of(lock).starts_with(marker)) {
     state.holders.insert(state.holders.begin(), lone_holder(lock.text, now, time_of(item(v, 3))));
+    ++part.holders;
+    part.alone = 1;
   }
-  return state;
+  return part;
 }
 
 tickets::link::outcome outcome_of(const tickets::request& request, const value& v) {
@@ -305,7 +312,7 @@ tickets::link::outcome outcome_of(const tickets::request& request, const value& 
              "alone; delete the key if no program works under that lock"}};
       }
       return reply{count{static_cast<std::size_t>(number_of(v))}};
-    case task::inspect: return reply{state_of(request.name, v)};
+    case task::inspect:
     case task::list: break;
   }
   throw misunderstood{};

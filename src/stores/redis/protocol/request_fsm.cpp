@@ -53,6 +53,10 @@ store::request_error nonsense() {
 
 request_fsm::request_fsm(tickets::request request, const dialect& in, const owner_id& client)
     : request_{std::move(request)}, in_{&in}, client_{client} {
+  if (request_.kind == task::inspect) {
+    if (request_.listed == nullptr) request_.listed = std::make_shared<inspection>(request_.waiters_read);
+    inspection_ = std::static_pointer_cast<inspection>(request_.listed);
+  }
   if (request_.kind != task::list) return;
   listing_ = std::static_pointer_cast<listing>(request_.listed);
   if (listing_ == nullptr) listing_ = std::make_shared<listing>();
@@ -140,7 +144,14 @@ store::request_error request_fsm::wrong_type(const std::string& type) const {
                "; Holdfast leaves it untouched: take another name, or another 'prefix' in the URL"}};
 }
 
+/// The next part is a request of its own, with a limit of its own.
+request_fsm::outcome request_fsm::hear_inspection(const value& reply) const {
+  if (!inspection_->hear(request_.name, reply)) return tickets::reply{tickets::more{inspection_}};
+  return explain_pause(outcome{tickets::reply{inspection_->take()}});
+}
+
 std::optional<request_fsm::outcome> request_fsm::hear_script(const value& reply) {
+  if (request_.kind == task::inspect) return hear_inspection(reply);
   outcome o = explain_pause(outcome_of(request_, reply));
   const auto* heard = std::get_if<tickets::reply>(&o);
   const auto* at = heard != nullptr ? std::get_if<place>(heard) : nullptr;
@@ -203,6 +214,9 @@ request_fsm::outcome request_fsm::hear_scan(const value& reply) {
 }
 
 request_fsm::outcome request_fsm::hear_details(const std::vector<value>& replies) {
+  const value& first = replies.front();
+  if (listing_->follows && first.is(value::kind::error)) redirection_ = redirection_in(first.text);
+  if (redirection_) return request_error_of(first.text);
   if (auto problem = listing_->hear_details(replies, *in_, request_.idle)) return std::move(*problem);
   return so_far(true);
 }
@@ -322,7 +336,7 @@ void request_fsm::say_script(std::string& out, bool in_full) const {
       append_bulk_string(out, text_of(request_.token));
       append_bulk_string(out, text_of(request_.last));
       break;
-    default: begin_with_keys(0);
+    default: begin_with_keys(inspection::argument_count); inspection_->append_arguments(out);
   }
   if (paused) append_bulk_string(out, paused_argument(*paused_));
 }

@@ -11,6 +11,7 @@
 #include "core/request.hpp"
 #include "stores/redis/protocol/dialect.hpp"
 #include "stores/redis/protocol/failover_guard.hpp"
+#include "stores/redis/protocol/inspection.hpp"
 #include "stores/redis/protocol/listing.hpp"
 #include "stores/redis/protocol/redirection.hpp"
 #include "stores/redis/protocol/shard_channels.hpp"
@@ -65,6 +66,7 @@ class request_fsm {
   std::optional<outcome> refusal(const std::string& error);
   [[nodiscard]] store::request_error wrong_type(const std::string& type) const;
   std::optional<outcome> hear_script(const value& reply);
+  [[nodiscard]] outcome hear_inspection(const value& reply) const;
   [[nodiscard]] outcome explain_pause(outcome of_script) const;
   [[nodiscard]] outcome hear_replicas(const value& reply) const;
   outcome hear_scan(const value& reply);
@@ -87,6 +89,7 @@ class request_fsm {
   std::optional<redis::redirection> redirection_;
   bool is_between_servers_ = false;
   std::shared_ptr<listing> listing_;
+  std::shared_ptr<inspection> inspection_;
 };
 
 /// The texts of all scripts of requests.

@@ -24,6 +24,7 @@ constexpr const char* disk_remedy = "look at its log, and at the space and right
 constexpr auto slow_script = 50ms;
 constexpr auto far_ahead = 1s;   // of a clock: more than round trips and their halves explain
 constexpr int nearly_full = 90;  // percent
+constexpr long long longest_answers = 4LL << 20U;  // of one client, with all that is notified meanwhile
 
 std::string text_of(milliseconds length) {
   if (length % 1s == 0ms) return std::to_string(length / 1s) + " s";
@@ -54,6 +55,7 @@ class examination {
       examine_eviction();
       examine_memory();
       examine_connections();
+      examine_answers();
       examine_replicas();
       examine_pause();
     }
@@ -190,6 +192,25 @@ class examination {
     if (percent < nearly_full) return add("connections", grade::kept, observed);
     add("connections", grade::warning, observed,
         "a client that cannot connect loses its leases at their deadlines", "CONFIG SET maxclients to more");
+  }
+
+  /// A client that is subscribed has the limit of subscribers for all answers: where one is longer, the
+  /// server closes the connection. The limits are "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432
+  /// 8388608 60": for each kind of client the hard one, and the soft one with its seconds.
+  void examine_answers() {
+    const std::string limits = " " + std::string{facts_.setting("client-output-buffer-limit")};
+    constexpr std::string_view kind = " pubsub ";
+    const std::size_t at = limits.find(kind);
+    if (at == std::string::npos) return;
+    char* behind = nullptr;
+    const long long hard = std::strtoll(limits.c_str() + at + kind.size(), &behind, 10);
+    const long long soft = std::strtoll(behind, nullptr, 10);
+    const auto is_too_low = [](long long limit) { return limit > 0 && limit < longest_answers; };
+    const std::string observed = "client-output-buffer-limit" + limits.substr(at);
+    if (!is_too_low(hard) && !is_too_low(soft)) return add("answers", grade::kept, observed);
+    add("answers", grade::warning, observed,
+        "the server closes the connection of a client that lists many locks, and its leases may be lost",
+        "CONFIG SET client-output-buffer-limit 'pubsub 33554432 8388608 60'; CONFIG REWRITE");
   }
 
   /// Condition 1: a former primary takes no writes any more when the guard of the new one is over.

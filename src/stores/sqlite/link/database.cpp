@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -25,7 +26,7 @@ constexpr std::int64_t sweep_rows = 256;
 constexpr auto slot_names = std::to_array<std::string_view>(
     {"name", "owner",    "client", "token", "weight", "capacity", "ttl",   "wait",
      "idle", "metadata", "now",    "floor", "before", "every",    "limit", "head",
-     "held", "dead",     "other",  "after", "upto",   "last"});
+     "held", "dead",     "other",  "after", "upto",   "last",     "most"});
 constexpr int no_slot = -1;
 
 constexpr int slot_of(std::string_view name) {
@@ -140,6 +141,8 @@ tickets::reply database::carry_out(const tickets::request& request, const owner_
   in.set("ttl", request.ttl.count());
   in.set("wait", request.wait ? 1 : 0);
   in.set("idle", request.idle ? 1 : 0);
+  constexpr std::size_t no_limit = std::numeric_limits<std::int64_t>::max();
+  in.set("most", static_cast<std::int64_t>(std::min(request.waiters_read, no_limit)));
   in.set_text("metadata", metadata_of(request));
   in.set("now", lease_now_us_);
   in.set("floor", wall_now_us_);

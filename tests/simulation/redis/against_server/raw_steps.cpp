@@ -31,6 +31,7 @@ constexpr std::array shapes = {
     "GETDEL $k",
     "MGET $k $k [$k]",
     "STRLEN $k",
+    "GETRANGE $k $i $i",
     "INCR $k",
     "DECR $k",
     "INCRBY $k $i",
@@ -242,7 +243,7 @@ const std::string* home_of(std::string_view shape) {
   if (name.starts_with('Z')) return &keys[2];
   if (is_one_of("LPUSH", "RPUSH", "LPOP", "RPOP", "LLEN", "LRANGE", "LREM")) return &keys[3];
   if (is_one_of("SADD", "SREM", "SCARD", "SISMEMBER")) return &keys[4];
-  if (is_one_of("SETNX", "GET", "STRLEN", "INCR", "DECR", "INCRBY", "DECRBY")) return &keys[0];
+  if (is_one_of("SETNX", "GET", "STRLEN", "GETRANGE", "INCR", "DECR", "INCRBY", "DECRBY")) return &keys[0];
   if (is_one_of("SET") && shape.find('[') != std::string_view::npos) return &keys[0];
   return nullptr;
 }

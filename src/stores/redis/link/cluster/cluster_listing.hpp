@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "core/request.hpp"
-#include "core/summary.hpp"
-#include "holdfast/error.hpp"
+#include "holdfast/state.hpp"
 #include "stores/redis/protocol/listing.hpp"
 #include "stores/redis/protocol/server_address.hpp"
 #include "stores/redis/protocol/slot_map.hpp"
@@ -34,20 +33,14 @@ struct cluster_listing final : tickets::listing_state {
     for (const auto& [name, summary] : found) all.push_back(summary);
     return all;
   }
-  /// Takes the outcome of an inspection of the first of `moved`.
-  /// \param idle names as well that nobody holds or waits for.
-  /// \return false for an error of a server: the name has to be inspected again.
-  [[nodiscard]] bool take_moved(const tickets::link::outcome& of, bool idle) {
+  /// Takes the outcome of a listing of the first of `moved` alone.
+  /// \return false for an error of a server: the name has to be asked for again.
+  [[nodiscard]] bool take_moved(const tickets::link::outcome& of) {
     const auto* const reply = std::get_if<tickets::reply>(&of);
-    const auto* const state = reply == nullptr ? nullptr : std::get_if<std::optional<lock_state>>(reply);
-    const auto* const error = std::get_if<store::request_error>(&of);
-    const bool is_no_lock = error != nullptr && (error->reason.code == errc::wrong_type ||
-                                                 error->reason.code == errc::corrupt_store);
-    if (state == nullptr && !is_no_lock) return false;
+    const auto* const listed = reply == nullptr ? nullptr : std::get_if<std::vector<lock_summary>>(reply);
+    if (listed == nullptr) return false;
     moved.erase(moved.begin());
-    if (state == nullptr || !*state) return true;
-    const bool in_use = !((*state)->holders.empty() && (*state)->waiters.empty());
-    if (in_use || idle) found.insert_or_assign((*state)->name, store::summary_of(**state));
+    for (const lock_summary& each : *listed) found.insert_or_assign(each.name, each);
     return true;
   }
 };

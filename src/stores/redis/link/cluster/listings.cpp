@@ -62,12 +62,16 @@ void cluster_link::list_server(tickets::request request, const std::shared_ptr<c
 /// A name whose server had another one by the time that it was read.
 void cluster_link::list_moved(const tickets::request& request, const std::shared_ptr<cluster_listing>& all,
                               const on_reply& handler) {
-  tickets::request look;
-  look.kind = tickets::task::inspect;
-  look.name = *all->moved.begin();
-  const std::uint16_t slot = slot_of_name(look.name);
-  auto c = command_for(std::move(look), [all, handler, idle = request.idle](const outcome& o) {
-    if (!all->take_moved(o, idle)) return handler(o);
+  const std::string& name = *all->moved.begin();
+  const auto part = std::make_shared<listing>();
+  part->scanned = true;
+  part->follows = true;
+  part->found.insert(settings_.speech.prefix + name);
+  tickets::request look = request;
+  look.listed = part;
+  const std::uint16_t slot = slot_of_name(name);
+  auto c = command_for(std::move(look), [all, handler](const outcome& o) {
+    if (!all->take_moved(o)) return handler(o);
     handler(tickets::reply{tickets::more{all}});
   });
   route(std::move(c), slot);
