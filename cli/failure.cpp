@@ -41,10 +41,9 @@ failure to_failure(const std::system_error& cause) {
   if (cause.code().category() != category() && std::ferror(stdout) != 0) {
     return {output_failed, fmt::format("cannot write the output: {}", cause.code().message())};
   }
-  const bool is_short_of_files = cause.code() == std::errc::too_many_files_open;
-  return {
-      status_of(cause.code()),
-      std::string{cause.what()} + (is_short_of_files ? "; raise the limit of open files (ulimit -n)" : "")};
+  if (cause.code() == std::errc::too_many_files_open)
+    return {internal_error, fmt::format("{}; raise the limit (ulimit -n)", cause.what())};
+  return {status_of(cause.code()), cause.what()};
 }
 
 void report(const failure& problem, bool as_json) {

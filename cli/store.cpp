@@ -23,7 +23,8 @@ bool is_default(const store_choice& choice) {
 
 std::string note_of_default(const store_choice& choice) {
   if (!is_default(choice)) return {};
-  return fmt::format(" on {} (the default store: HOLDFAST_STORE is not set)", printable(url_of(choice)));
+  return fmt::format(" on {} (the default store, a file of this user: HOLDFAST_STORE is not set)",
+                     printable(url_of(choice)));
 }
 
 std::string password_of(const store_choice& choice) {

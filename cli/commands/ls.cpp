@@ -92,10 +92,11 @@ int perform(const ls_command& request) {
     print_deadlocks(store, locks);
   } else if (is_terminal(stdout)) {
     // Another user, as with sudo, has another default store.
-    const auto url = printable(store.url());
+    const auto where =
+        is_default(request.store) ? note_of_default(request.store) : " on " + printable(store.url());
     fmt::print("{}", request.all
-                         ? fmt::format("there are no locks on {}\n", url)
-                         : fmt::format("no lock is held or waited for on {}; --all lists idle locks\n", url));
+                         ? fmt::format("there are no locks{}\n", where)
+                         : fmt::format("no lock is held or waited for{}; --all lists idle locks\n", where));
   }
   return 0;
 }

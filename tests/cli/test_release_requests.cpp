@@ -34,7 +34,7 @@ TEST_F(release_requests, are_sent_to_the_command_as_the_signal_that_was_chosen) 
   EXPECT_THAT(
       asks, MatchesRegex("asked the holder( \\(holdfast run \\(sh\\) on .*, pid [0-9]+\\))? of the lock 'x' "
                          "to release it\\. The holder decides, and nothing changes before\\. "
-                         "To wait for that: holdfast wait x\n"));
+                         "To wait for that: holdfast wait 'x'\n"));
   const auto ended = wrapper->wait();
   EXPECT_EQ(ended.status, 5);
   EXPECT_EQ(contents(file("log")), "heard\n");
