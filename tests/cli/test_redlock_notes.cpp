@@ -44,7 +44,7 @@ TEST_F(redlock_notes, are_none_where_all_servers_agree) {
 TEST_F(redlock_notes, name_a_server_that_is_stopped) {
   const auto holder = hold("stock");
   ASSERT_TRUE(eventually([&] { return servers_.holds_of("stock") == 3; })) << "two have granted it";
-  url_ = servers_.url();  // for those who ask from here on
+  url_ = servers_.url("?node_timeout=500ms");  // for those who ask from here on
   servers_.server(1).stop();
   const std::string place = "127.0.0.1:" + std::to_string(servers_.server(1).port());
   EXPECT_THAT(ask({"show", "stock"}).out, HasSubstr("note: " + place + ": does not answer"));
@@ -91,7 +91,8 @@ class redlock_hindrances : public command_test {
     return "127.0.0.1:" + std::to_string(servers_.server(index).port());
   }
   result run(const std::string& wait) {
-    return holdfast({"run", "stock", "--wait", wait, "--store", servers_.url(), "--", "true"});
+    return holdfast(
+        {"run", "stock", "--wait", wait, "--store", servers_.url("?node_timeout=500ms"), "--", "true"});
   }
 
   redis_quorum servers_{{.servers = 3, .own_clock = true}};
@@ -172,7 +173,7 @@ TEST_F(redlock_notes, leave_open_what_is_not_known_of_a_foreign_holder) {
 }
 
 TEST_F(redlock_notes, are_said_once_while_somebody_watches) {
-  url_ = servers_.url();
+  url_ = servers_.url("?node_timeout=500ms");
   auto holder = hold("stock");
   const std::string place = "127.0.0.1:" + std::to_string(servers_.server(2).port());
   const auto watching = start({"watch", "stock", "--store", url_});
