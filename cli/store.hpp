@@ -15,8 +15,9 @@ struct store_choice {
 
 /// Whether no store was chosen.
 [[nodiscard]] bool is_default(const store_choice& choice);
-/// ` on sqlite: (the default store, a file of this user: HOLDFAST_STORE is not set)`, for a message that a name is free; empty
-/// where a store was chosen. Whoever looks over ssh or sudo may look at a store of that user alone.
+/// ` on sqlite: (the default store, a file of this user: HOLDFAST_STORE is not set)`, for a message that a
+/// name is free; empty where a store was chosen. Whoever looks over ssh or sudo may look at a store of that
+/// user alone.
 [[nodiscard]] std::string note_of_default(const store_choice& choice);
 /// The store's URL, its password not masked: for the library only.
 [[nodiscard]] std::string url_of(const store_choice& choice);
