@@ -68,7 +68,7 @@ TEST_F(explanations, follows_the_chain_to_its_end) {
   EXPECT_TRUE(found["deadlocks"].empty());
 
   const auto text = holdfast({"why", "a"}).out;
-  EXPECT_THAT(text, AllOf(HasSubstr("whose command true on "), HasSubstr("has waited for b for "),
+  EXPECT_THAT(text, AllOf(HasSubstr("whose command holdfast run (true) on "), HasSubstr("has waited for b for "),
                           HasSubstr("has waited for c for "), HasSubstr("which waits for no lock"),
                           Not(HasSubstr("deadlock"))));
 }
