@@ -6,6 +6,7 @@
 #include <poll.h>
 
 #include "routines/mariadb/procedure_fixture.hpp"
+#include "runtime/password.hpp"
 #include "runtime/wakeup_fd.hpp"
 #include "stores/mariadb/link/dial.hpp"
 
@@ -22,7 +23,7 @@ TEST(killed_calls, are_never_answered) {
   mariadb::settings to;
   to.socket = procedure_fixture::server().socket();
   to.user = to.database = to.schema = "holdfast";
-  to.password = "secret";
+  to.password = runtime::password{"secret"};
   to.table = at.table();
   const runtime::wakeup_fd never;
   const auto client = owner_id::random();

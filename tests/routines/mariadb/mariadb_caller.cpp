@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "runtime/password.hpp"
 #include "stores/mariadb/link/dial.hpp"
 #include "stores/mariadb/protocol/schema.hpp"
 #include "stores/sql/protocol/notification.hpp"
@@ -27,7 +28,7 @@ int replace_all(std::string& text, std::string_view from, std::string_view with)
 mariadb_caller::mariadb_caller(mariadb_server& server) : server_{server} {
   settings_.socket = server.socket();
   settings_.user = settings_.database = settings_.schema = "holdfast";
-  settings_.password = "secret";
+  settings_.password = runtime::password{"secret"};
   settings_.link.connect_limit = wait_limit;
 }
 

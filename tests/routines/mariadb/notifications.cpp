@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "routines/mariadb/procedure_fixture.hpp"
+#include "runtime/password.hpp"
 #include "stores/mariadb/link/listener.hpp"
 
 namespace holdfast::test {
@@ -134,7 +135,7 @@ class mariadb_listener : public testing::Test {
   mariadb_listener() {
     to.socket = procedure_fixture::server().socket();
     to.user = "holdfast";
-    to.password = "secret";
+    to.password = runtime::password{"secret"};
     to.database = to.schema = "holdfast";
     to.table = at.table();
   }
