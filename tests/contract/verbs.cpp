@@ -247,7 +247,7 @@ TEST_P(verbs, with_a_limit_answer_empty_and_not_early_while_another_holds) {
     if (!each.wait.limited) return;
     const auto held = take_all(table.name);
     const auto before = steady_clock::now();
-    EXPECT_FALSE(each.call(20ms, {}));
+    EXPECT_FALSE(answered([&] { return each.call(20ms, {}); }));
     if (each.wait.queued) {
       EXPECT_GE(steady_clock::now() - before, 20ms);
       EXPECT_FALSE(each.call(-1s, {})) << "asks once";
