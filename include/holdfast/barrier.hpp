@@ -64,8 +64,8 @@ namespace holdfast {
 ///
 /// *Errors.* As `mutex`; errc::wrong_type where the name is in use with another `expected` or as another
 /// lock. After an error or a timeout an arrival that the store has stays: the next call waits for the same
-/// phase. errc::timeout of a call with a limit of its own: all have arrived, and the store did not confirm
-/// in time that this party has passed.
+/// phase. errc::unknown_outcome of a call with a limit of its own: all have arrived, and the store did not
+/// confirm in time that this party has passed.
 class HOLDFAST_EXPORT barrier {
  public:
   /// The largest number of parties.

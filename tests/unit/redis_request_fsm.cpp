@@ -399,12 +399,21 @@ TEST_F(redis_request_fsm, lists_no_text_of_others_where_there_is_no_prefix) {
   EXPECT_EQ(said(details).size(), 1U);
 }
 
+/// What a look answers of a set in which it has read all claims.
+value end_of_claims() { return list({text(""), number(0)}); }
+
 TEST_F(redis_request_fsm, shows_of_a_foreign_value_its_beginning) {
   for (const char first : {'[', 'x'}) {
     request_fsm talk{request_for(tickets::task::inspect), in, client};
     static_cast<void>(said(talk));
-    const auto o = talk.hear(
-        one(list({text("1000"), {}, text(std::string(5'000'000, first)), number(500), list({}), list({})})));
+    const auto o = talk.hear(one(list({text("1000"),
+                                       {},
+                                       text(std::string(5'000'000, first)),
+                                       number(500),
+                                       end_of_claims(),
+                                       end_of_claims(),
+                                       number(0),
+                                       number(0)})));
     const auto& state = reply_in<std::optional<lock_state>>(o);
     ASSERT_TRUE(state && state->holders.size() == 1);
     EXPECT_EQ(state->holders[0].owner, std::string(256, first));
@@ -417,7 +426,8 @@ TEST_F(redis_request_fsm, shows_a_forged_claim_with_no_negative_number) {
   static_cast<void>(said(talk));
   const std::string claim = "00000000000000000007 " + owner.hex() + " 1000000 " + client.hex() +
                             R"( 1073741824 1073741824 30000 {"host":"a","pid":-5})";
-  const auto o = talk.hear(one(list({text("1000"), {}, text(claim), number(-1), list({}), list({})})));
+  const auto o = talk.hear(one(list(
+      {text("1000"), {}, text(claim), number(-1), end_of_claims(), end_of_claims(), number(0), number(0)})));
   const auto& state = reply_in<std::optional<lock_state>>(o);
   ASSERT_TRUE(state && state->holders.size() == 1);
   EXPECT_EQ(state->holders[0].claimant.pid, 0);
