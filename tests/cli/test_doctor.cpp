@@ -25,7 +25,7 @@ TEST_F(doctor, finds_a_server_in_order) {
   const auto run = holdfast({"doctor", "--store", server.guarded_url(), "--all"});
   EXPECT_EQ(run.status, status_in_order()) << run.out << run.err;
   EXPECT_THAT(of_store(run.out),
-              AllOf(HasSubstr("127.0.0.1:" + std::to_string(server.port()) + ": all 14 checks passed"),
+              AllOf(HasSubstr("127.0.0.1:" + std::to_string(server.port()) + ": all 15 checks passed"),
                     HasSubstr("kept     eviction: maxmemory is not set"),
                     HasSubstr("kept     rights: the user default has all"), Not(HasSubstr("mend:"))));
   EXPECT_THAT(run.out, AllOf(HasSubstr("this host: "), HasSubstr(" vm clock: ")));

@@ -98,12 +98,13 @@ TEST(doctor_status, can_be_in_order_where_few_rights_leave_something_unknown) {
 }
 
 TEST_F(doctor_on_sqlite, finds_a_file_in_order_while_clients_have_it_open) {
-  const auto holder = start_holder("nightly");
+  const auto holder = start_holder("nightly", {"--store", store()});
   const auto before = names();
   EXPECT_EQ(condition(store(), "integrity", 0)["result"], "kept");
   EXPECT_EQ(condition(store(), "checkpoint", 0)["result"], "kept");
   EXPECT_EQ(names(), before);
-  EXPECT_TRUE(held("nightly"));
+  const auto shown = holdfast({"show", "nightly", "--json", "--store", store()});
+  EXPECT_FALSE(parse_lines(shown.out).at(0)["holders"].empty());
 }
 
 TEST_F(doctor_on_sqlite, makes_no_file) {

@@ -44,7 +44,7 @@ TEST_F(run_several, names_who_is_in_the_way_and_keeps_nothing) {
                               Not(HasSubstr("--wait"))));
   EXPECT_EQ(holders("b"), 0U);
   const auto late = holdfast({"run", "b", "--and", "a", "--wait", "1s", "--", "true"});
-  EXPECT_THAT(late.err, HasSubstr("were not free within 50ms: 'a' is held by"));
+  EXPECT_THAT(late.err, HasSubstr("were not free within 1s: 'a' is held by"));
 }
 
 // Readers of a name that is wanted as a reader are in nobody's way.
