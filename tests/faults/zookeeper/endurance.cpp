@@ -28,7 +28,9 @@ class zookeeper_endurance : public on_zookeeper {
       const std::function<void()>& started = [] {}) {
     int granted = 0;
     const auto count = [&](const boost::system::error_code& failed, const lease& held) {
-      EXPECT_FALSE(failed) << failed.message();
+      // A busy server may answer later than a limit.
+      const bool is_late = limit && std::error_code{failed} == errc::unknown_outcome;
+      EXPECT_FALSE(failed && !is_late) << failed.message();
       granted += held ? 1 : 0;
     };
     boost::asio::io_context context;
