@@ -63,7 +63,7 @@ class Release(PageTest):
         tab.click("#action .danger")
         tab.wait("!document.querySelector('#action').open")
         granted(self.second)
-        tab.wait("document.querySelector('#detail .cards .program').textContent === 'second'")
+        tab.wait("document.querySelector('#detail .cards .program').textContent === 'holdfast run (second)'")
         # The secret is nowhere but in the page's memory.
         stored = json.dumps(tab.evaluate("[{...localStorage}, {...sessionStorage}, document.cookie, location.href]"))
         self.assertNotIn(SECRET, stored)
