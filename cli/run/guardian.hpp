@@ -34,7 +34,7 @@ class guardian {
   /// signals another group with the same number.
   /// \return whether it had to kill.
   bool dismiss() noexcept;
-  /// Of its process; negative where there is none.
+  /// The id of its process; negative if there is none.
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
  private:

@@ -52,7 +52,7 @@ struct driver::operation {
   virtual void forget_user() = 0;
   /// Of a claim: tells what its user cannot see otherwise.
   virtual void report(events::journal& /*to*/) {}
-  /// Of a claim: see port::error_now.
+  /// For a claim: see port::error_now.
   [[nodiscard]] virtual std::optional<failure> error_at(store::time_point /*now*/) const {
     return std::nullopt;
   }

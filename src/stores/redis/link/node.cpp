@@ -249,7 +249,7 @@ changes node::changes_in(const std::vector<value>& pushes) const {
     if (!p.items[1].is(value::kind::list)) all.anything = true;
     for (const value& key : p.items[1].items) {
       const std::string lock = lock_of_side_key(key.text).value_or(key.text);
-      // Of the same length is the guard's marker.
+      // The marker of the guard has the same length.
       if (lock.starts_with(prefix) && lock.size() > prefix.size())
         all.names.push_back(lock.substr(prefix.size()));
     }
