@@ -27,12 +27,14 @@ die() {
 }
 
 # step TITLE COMMAND...: runs the command with its output in a log; on failure shows the errors and the end of that log
-# and returns the command's status, so that the caller decides whether to go on. step_seconds and step_processor_ms are what it took.
-step_seconds=0 step_processor_ms=0
+# and returns the command's status, so that the caller decides whether to go on. step_seconds and step_processor_ms are what it took,
+# step_log is its log.
+step_seconds=0 step_processor_ms=0 step_log=
 step() {
   local title=$1 log started=$SECONDS processor_before status=0
   shift
   log=$logs/$(tr -cs 'a-zA-Z0-9\n' - <<<"$title" | sed 's/-$//').log
+  step_log=$log
   say "$title"
   measure_processors
   processor_before=$processor_ms
