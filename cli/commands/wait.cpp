@@ -23,7 +23,7 @@ namespace {
 /// The additional time for the store's answer after the limit.
 constexpr std::chrono::seconds answer_limit{1};
 
-/// Of a name that the default store has never heard of: it may be a lock of another store.
+/// A name that the default store has never heard of may be a lock of another store.
 void tell_of_default(const wait_command& request) {
   if (const auto note = note_of_default(request.store); !note.empty())
     complain(fmt::format("holdfast: nobody has used the lock '{}'{}\n", printable(request.name), note));

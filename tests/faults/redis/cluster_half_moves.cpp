@@ -36,6 +36,13 @@ class redis_cluster_half_moves : public on_cluster {
     while (nodes_.move_keys(slot_, to_, 100) > 0) continue;
     nodes_.end_move(slot_, to_);
   }
+  void expect_to_outlive_the_move(lease& one, lease& other) {
+    begin();
+    expect_renewals_of({&one, &other});
+    end();
+    for (lease* each : {&one, &other}) EXPECT_EQ(renew(*each), renewal::renewed);
+    expect_holders("stock", {one.token(), other.token()});
+  }
 
   static constexpr auto brief = 3s;
   int slot_ = 0;
@@ -67,12 +74,7 @@ TEST_F(redis_cluster_half_moves, end_no_shared_holds) {
     std::array<client, 2> locks{client{nodes_.url()}, client{nodes_.url()}};
     auto one = shared_mutex{locks[0], "stock", renewed(length)}.acquire_shared();
     auto other = shared_mutex{locks[1], "stock", renewed(length)}.acquire_shared();
-    begin();
-    expect_renewals_of({&one, &other});
-    end();
-    EXPECT_EQ(renew(one), renewal::renewed);
-    EXPECT_EQ(renew(other), renewal::renewed);
-    expect_holders("stock", {one.token(), other.token()});
+    expect_to_outlive_the_move(one, other);
     expect_released(one);
     EXPECT_FALSE(mutex(locks[0], "stock", lasting()).try_lock());
     expect_released(other);
@@ -85,12 +87,7 @@ TEST_F(redis_cluster_half_moves, end_no_permits) {
     std::array<client, 2> locks{client{nodes_.url()}, client{nodes_.url()}};
     auto one = counting_semaphore{locks[0], "stock", 4, renewed(length)}.acquire_permits(2);
     auto other = counting_semaphore{locks[1], "stock", 4, renewed(length)}.acquire_permits(1);
-    begin();
-    expect_renewals_of({&one, &other});
-    end();
-    EXPECT_EQ(renew(one), renewal::renewed);
-    EXPECT_EQ(renew(other), renewal::renewed);
-    expect_holders("stock", {one.token(), other.token()});
+    expect_to_outlive_the_move(one, other);
     counting_semaphore more{locks[0], "stock", 4, lasting()};
     EXPECT_FALSE(more.try_acquire_permits(2));
     expect_released(one);

@@ -114,7 +114,7 @@ constexpr verdict lost{0, errc::unavailable, "the connection failed", true, true
 constexpr auto after_commit =
     std::to_array<unsigned>({1026, 1030, 1037, 1041, 1047, 1180, 1194, 1317, 1644, 1712, 1969, 3024});
 
-/// Of errors that are not known, neither is that.
+/// An error that is not known may have come after the commit.
 bool may_have_committed(const verdict& v) {
   return v.number == 0 || std::find(after_commit.begin(), after_commit.end(), v.number) != after_commit.end();
 }
