@@ -1,5 +1,6 @@
 #include "commands/why.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <vector>
@@ -34,12 +35,14 @@ void print_holder(const wait_graph& graph, const claim_state& holder) {
   const auto waits = graph.all_waits(process);
   const bool is_known = !is_of_another_library(holder.claimant);
   if (waits.empty() && is_known) fmt::print("    which waits for no lock\n");
-  for (std::size_t i = 0; i < waits.size(); ++i) {
+  constexpr std::size_t most_shown = 10;  // a pool of workers in one process waits for many
+  for (std::size_t i = 0; i < std::min(waits.size(), most_shown); ++i) {
     const claim_on& wait = waits[i];
     const auto subject = i < process.waits.size() ? "which" : "whose command " + to_text(wait.claim.claimant);
     fmt::print("    {} has waited for {} for {}, at place {} of its queue\n", subject, printable(wait.name),
                to_text(wait.claim.age), wait.place);
   }
+  if (waits.size() > most_shown) fmt::print("    and {} waits more\n", waits.size() - most_shown);
 }
 
 void print_free(const why_command& request, const std::string& name, const palette& colours) {

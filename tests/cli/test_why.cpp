@@ -46,6 +46,26 @@ class explanations : public command_test {
   std::unique_ptr<process> second_;
 };
 
+TEST_F(explanations, show_ten_waits_of_a_process_and_count_the_others) {
+  strings others;
+  for (int each = 2; each <= 12; ++each) others.push_back("--and=w" + std::to_string(each));
+  const auto holder_of_all = start_holder("w1", others);
+  const auto busy = start_holder("a", {},
+                                 std::string{"for i in 1 2 3 4 5 6 7 8 9 10 11 12; do "} + HOLDFAST_COMMAND +
+                                     " run w$i -- true & done; wait");
+  for (int each = 1; each <= 12; ++each) ASSERT_TRUE(waiters("w" + std::to_string(each), 1));
+
+  const auto told = holdfast({"why", "a"});
+  EXPECT_EQ(told.status, 0) << told.err;
+  std::size_t shown = 0;
+  for (auto at = told.out.find("has waited for"); at != std::string::npos;
+       at = told.out.find("has waited for", at + 1))
+    ++shown;
+  EXPECT_EQ(shown, 10U) << told.out;
+  EXPECT_THAT(told.out, HasSubstr("and 2 waits more"));
+  EXPECT_EQ(explanation({"a"}, 0)["chain"][0]["holders"][0]["waits_for"].size(), 12U);
+}
+
 TEST_F(explanations, follows_the_chain_to_its_end) {
   const auto last = start_holder("c");
   const auto middle = start_nested("b", "c");
