@@ -178,7 +178,7 @@ std::pair<std::string, std::string> store_url::host_and_port(std::string_view te
   text.remove_prefix(is_v6 ? host.size() + 2 : host.size());
   if (!text.empty() && !text.starts_with(':')) refuse("the host is neither a name nor an address");
   const std::string_view port = text.empty() ? text : text.substr(1);
-  if (port.find(',') != std::string_view::npos)
+  if (host.find(',') != std::string_view::npos || port.find(',') != std::string_view::npos)
     refuse("it names several hosts, and " + scheme_ + ":// takes one there");
   const bool digits = std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
   const bool fits = digits && port.size() <= 5 &&

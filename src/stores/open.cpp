@@ -55,6 +55,9 @@ const entry& entry_of(const store_url& url) {
   const auto found =
       std::find_if(entries.begin(), entries.end(), [&](const entry& e) { return e.scheme == url.scheme(); });
   if (found != entries.end()) return *found;
+  const bool is_port = !url.path().empty() && std::all_of(url.path().begin(), url.path().end(),
+                                                          [](char c) { return c >= '0' && c <= '9'; });
+  if (is_port) url.refuse("it has no scheme; for Redis write redis://" + url.scheme() + ':' + url.path());
   std::string known;
   for (const entry& e : entries) known.append(known.empty() ? "" : ", ").append(e.scheme);
   url.refuse("unknown scheme; this build has " + known);

@@ -122,14 +122,14 @@ TEST_F(listing, release_ends_the_one_hold_whose_token_is_given) {
 
 TEST_F(listing, foreign_text_cannot_act_on_the_terminal) {
   // Right-to-left override, zero width space, a combining mark, C1 control.
-  const std::string name = "x\u202ey\u200bz";
+  const std::string name = "x\u202ey\u200bz\u3164\u2800";
   const auto holder = start_holder(name, {"--label", "a\u2066b"});
   for (const auto& line :
        {strings{"ls"}, strings{"show", name}, strings{"ls", "--json"}, strings{"show", name, "--json"}}) {
     const auto out = holdfast(line).out;
     EXPECT_THAT(out, AllOf(Not(HasSubstr("\u202e")), Not(HasSubstr("\u200b")), Not(HasSubstr("\u2066"))));
   }
-  EXPECT_THAT(holdfast({"ls"}).out, HasSubstr("x\\u{202e}y\\u{200b}z"));
+  EXPECT_THAT(holdfast({"ls"}).out, HasSubstr("x\\u{202e}y\\u{200b}z\\u{3164}\\u{2800}"));
   EXPECT_EQ(show(name)["name"], name);
   const auto refused = holdfast({"run", name, "--wait", "0", "--", "true"});
   EXPECT_EQ(refused.status, 75);

@@ -55,14 +55,14 @@ TEST_F(explanations, show_ten_waits_of_a_process_and_count_the_others) {
                                      " run w$i -- true & done; wait");
   for (int each = 1; each <= 12; ++each) ASSERT_TRUE(waiters("w" + std::to_string(each), 1));
 
-  const auto told = holdfast({"why", "a"});
-  EXPECT_EQ(told.status, 0) << told.err;
+  const auto answer = holdfast({"why", "a"});
+  EXPECT_EQ(answer.status, 0) << answer.err;
   std::size_t shown = 0;
-  for (auto at = told.out.find("has waited for"); at != std::string::npos;
-       at = told.out.find("has waited for", at + 1))
+  for (auto at = answer.out.find("has waited for"); at != std::string::npos;
+       at = answer.out.find("has waited for", at + 1))
     ++shown;
-  EXPECT_EQ(shown, 10U) << told.out;
-  EXPECT_THAT(told.out, HasSubstr("and 2 waits more"));
+  EXPECT_EQ(shown, 10U) << answer.out;
+  EXPECT_THAT(answer.out, HasSubstr("and 2 waits more"));
   EXPECT_EQ(explanation({"a"}, 0)["chain"][0]["holders"][0]["waits_for"].size(), 12U);
 }
 

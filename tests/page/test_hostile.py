@@ -14,7 +14,7 @@ CLOSING = "</script><script>window.injected = 1</script><!--"
 ENTITY = "&lt;b&gt;&quot;' onmouseover='window.injected = 1"
 TEMPLATE = "${window.injected = 1}{{constructor}}"
 TURNED = "invoice\u202egpj.exe"
-HIDDEN = "pay\u200bments\ufeff"
+HIDDEN = "pay\u200bments\ufeff\u3164\u2800"
 HEBREW = "מנעול/שלי"
 LONG = "x" * 255
 LONGEST = "é" * 256  # 512 bytes
@@ -27,7 +27,7 @@ MARKED = "=.."
 
 # How the page has to show them.
 SHOWN = {MARKUP: MARKUP, CLOSING: CLOSING, ENTITY: ENTITY, TEMPLATE: TEMPLATE, TURNED: "invoice\\u{202e}gpj.exe",
-         HIDDEN: "pay\\u{200b}ments\\u{feff}", HEBREW: HEBREW,
+         HIDDEN: "pay\\u{200b}ments\\u{feff}\\u{3164}\\u{2800}", HEBREW: HEBREW,
          LONG: LONG, LONGEST: LONGEST, PATH: PATH, PROTOTYPE: PROTOTYPE, HERE: HERE, ABOVE: ABOVE,
          MARK: MARK, MARKED: MARKED}
 

@@ -116,6 +116,7 @@ TEST(a_client, refuses_urls_that_it_cannot_read_and_says_why) {
       {"", "scheme"},
       {"locks.db", "scheme"},
       {"://host", "scheme"},
+      {"127.0.0.1:6379", "write redis://127.0.0.1:6379"},
       {"gopher://host", "gopher"},
       {"SQLITE", "scheme"},
       {"memory:a?nonsense=1", "nonsense"},
@@ -137,7 +138,8 @@ TEST(a_client, says_where_several_servers_stand_in_a_url) {
                                        {"mysql", "several hosts"},
                                        {"postgresql", "host=HOST1,HOST2"}}) {
     const bool is_built = std::find(known.begin(), known.end(), scheme) != known.end();
-    expect_refused(std::string{scheme} + "://h1:1,h2:2/0", is_built ? reason : "unknown scheme");
+    for (const char* hosts : {"h1:1,h2:2", "h1,h2"})
+      expect_refused(std::string{scheme} + "://" + hosts + "/0", is_built ? reason : "unknown scheme");
   }
 }
 

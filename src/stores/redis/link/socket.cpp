@@ -163,7 +163,7 @@ std::unique_ptr<stream> connect_stream(const server_address& to, const tls_conte
                                        io_deadline& limit) {
   const int socket = connect_any(to, limit);
   if (secure == nullptr) return plain_stream(socket);
-  limit.begin("TLS to begin");
+  limit.begin("TLS to begin (does the server speak TLS on this port?)");
   return secure->open(socket, to.host, [&](short events) { limit.wait(socket, events); });
 }
 
