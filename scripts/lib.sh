@@ -3,10 +3,20 @@
 # output goes to a log, and which say what to do when they fail.
 # To be sourced, by bash, after `set -euo pipefail`.
 
+unset CDPATH # with which cd prints where it went
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+script=$root/scripts/${0##*/}
 logs=$root/build/logs
 cd "$root"
 mkdir -p "$logs"
+
+# A script that is ended leaves nothing behind that it has started.
+trap 'jobs=$(jobs -p); [[ -z $jobs ]] || kill $jobs 2>/dev/null || true' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# The comment at the top of the script.
+help() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$script"; }
 
 # One compiler cache for all copies of the tree, where ccache is installed: paths within the tree count as relative.
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
@@ -71,24 +81,20 @@ show_progress() {
   done
 }
 
-# Sets base to the commit since which changes are looked at: HOLDFAST_BASE, or the newest commit that is older than six
-# hours. The checks of a day's work take less than that, so that they see all of it. Empty if there is no history.
-find_base() {
-  base=
-  git rev-parse --verify -q HEAD >/dev/null || return 0
-  base=$(git rev-parse --verify -q "${HOLDFAST_BASE:-$(git rev-list -1 --before='6 hours ago' HEAD)}^{commit}") ||
-    { [[ -z ${HOLDFAST_BASE:-} ]] || die "HOLDFAST_BASE=$HOLDFAST_BASE is no commit"; }
-}
-
-# The files that differ from that commit, each with its whole history changed if there is none.
-changed_files() {
-  find_base
-  if [[ -n $base ]]; then
-    git diff --name-only --diff-filter=d "$base"
-    git ls-files --others --exclude-standard
+# Sets base, the commit since which changes are looked at, and changed, the files that differ from it, those that are gone
+# included. The commit is HOLDFAST_BASE, or the newest one that is older than six hours, in which a day's work is checked. Without
+# such a commit every file counts.
+base='' changed=''
+find_changes() {
+  [[ $(git rev-parse --show-toplevel 2>/dev/null) -ef $root ]] || die "this is no clone of git, which tells what has changed"
+  local since=${HOLDFAST_BASE:-$(git rev-list -1 --before='6 hours ago' HEAD)}
+  if [[ -n $since ]]; then
+    base=$(git rev-parse --verify -q "$since^{commit}") || die "HOLDFAST_BASE=$since is no commit"
+    changed=$(git diff --name-only --no-renames "$base" && git ls-files --others --exclude-standard)
   else
-    git ls-files
-  fi | sort -u
+    changed=$(git ls-files --cached --others --exclude-standard)
+  fi
+  changed=$(sort -u <<<"$changed")
 }
 
 # Sets up CMake's build folder for a preset. A folder that exists is configured again only by CMake itself, when one of

@@ -6,12 +6,14 @@
     scripts/report.py settle REPORT CASES BUILD     runs the failed cases again, then prints "PASSED FAILED SKIPPED"
 
 CASES is the folder with GoogleTest's own report, NAME.xml, of each CTest test NAME that runs many cases. Those are counted
-one by one. A test that ran no case at all, or that failed though none of its cases did, counts as one failed.
+one by one. A test that ran no case at all, that left no report where it has to, or that failed though none of its cases
+did, counts as one failed. So does a test whose program is not there.
 
 `settle` is for tests with real servers and processes, on machines that stand still at times: those labelled contract,
-faults, cli or page. It runs each of their failed cases five times, alone. A case that passes each time counts as passed,
-and is printed as "UNSTEADY: test case" on standard error and appended to build/logs/unsteady. All other tests compute the
-same each time: their failures stay.
+faults, cli or page. It runs each of their failed cases five times, alone, and then the program as a whole. If all pass, the
+cases are printed as "UNSTEADY: preset test case" on standard error and appended to build/logs/unsteady, and what the whole program
+has reported counts. What a sanitizer has found stays a failure. So do failures of other tests, which compute the same each
+time, and those of more than ten tests.
 """
 
 import json
@@ -20,9 +22,12 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import xml.etree.ElementTree as xml
 
 TIMES = 5
+TESTS_MOST = 10  # that are run again
+PORTION = re.compile(r"\w+[.]\w+[.]\d+")  # the name of a test that leaves a report of its cases
 MAY_BE_UNSTEADY = {"contract", "faults", "cli", "page"}
 
 # Of one failed test: little is shown, because a long log is cut off.
@@ -35,6 +40,7 @@ FINDING = re.compile(
     r": Failure$|: error:|runtime error:|terminate called|\b(Address|Leak|Thread|UndefinedBehavior)?Sanitizer\b"
     r"|: Assertion .* failed|^\[  FAILED  \]|Traceback"
 )
+SANITIZER = re.compile(r"runtime error:|\w*Sanitizer: ")
 BEGUN = re.compile(r"^\[ RUN      \] (\S+)")
 ENDED = re.compile(r"^\[       OK \] |^\[  SKIPPED \] ")
 FAILED = re.compile(r"^\[  FAILED  \] ([\w/]+\.[\w/]+)")
@@ -66,7 +72,11 @@ def counts_of(test, folder, status=None):
     status = status or test.get("status")
     report = folder / (test.get("name") + ".xml")
     if not report.is_file():
-        return {"run": (1, 0, 0), "fail": (0, 1, 0)}.get(status, (0, 0, 1))
+        skipped = test.find("skipped")
+        was_left_out = status == "disabled" or skipped is not None and skipped.get("message", "").startswith("SKIP_")
+        if was_left_out:
+            return 0, 0, 1
+        return (1, 0, 0) if status == "run" and not PORTION.fullmatch(test.get("name")) else (0, 1, 0)
     passed, failed, skipped = counts_of_cases(report)
     if failed == 0 and (status != "run" or passed == 0):
         failed = 1
@@ -145,45 +155,52 @@ class known_test:
             command = [each for each in command if not each.startswith("--gtest_filter=")] + ["--gtest_filter=" + case]
             for variable in ("GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX", "GTEST_OUTPUT"):
                 environment.pop(variable, None)
-        try:
-            ended = subprocess.run(command, cwd=self.folder, env=environment, timeout=self.limit,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        except (OSError, subprocess.TimeoutExpired):
-            return False
-        # A filter that names no case runs none, and ends with 0.
-        return ended.returncode == 0 and (not case or b"[  PASSED  ] 1 test." in ended.stdout)
+        with tempfile.TemporaryFile() as output:  # a pipe would last as long as a child that was left behind
+            try:
+                ended = subprocess.run(command, cwd=self.folder, env=environment, timeout=self.limit,
+                                       stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+            except (OSError, subprocess.TimeoutExpired):
+                return False
+            output.seek(0)
+            # A filter that names no case runs none, and ends with 0.
+            return ended.returncode == 0 and (not case or b"[  PASSED  ] 1 test." in output.read())
 
 
-def is_unsteady(test, known, folder):
-    """Whether the failed test passes when it is alone; its failed cases are printed then."""
-    if not known or not known.labels & MAY_BE_UNSTEADY:
-        return False
-    failed, running = failed_cases(output_of(test))
-    cases = failed + ([running] if running else []) or [None]
+def settled_counts(test, known, folder):
+    """The counts of a failed test if it is unsteady, which is printed then; else nothing."""
+    report = folder / (test.get("name") + ".xml")
+    output = output_of(test)
+    failed, running = failed_cases(output)
+    cases = failed + ([running] if running else [])
+    if not known or not known.labels & MAY_BE_UNSTEADY or any(SANITIZER.search(line) for line in output):
+        return None
+    if report.is_file() and len(cases) != max(counts_of_cases(report)[1], 1):
+        return None  # not all of them are in the output, which CTest cuts off
     if not all(known.passes(case) for case in cases for _ in range(TIMES)):
-        return False
-    # Those behind a case that ended the program have not run.
-    has_all = cases != [None] and (folder / (test.get("name") + ".xml")).is_file() and not running
-    if not has_all and cases != [None] and not known.passes():
-        return False
+        return None
+    report.unlink(missing_ok=True)
+    if not all(known.passes() for _ in range(1 if cases else TIMES)):
+        return None
+    counts = counts_of(test, folder, "run")
+    if counts[1] or not counts[0]:
+        return None
     with open(folder.parent.parent / "logs/unsteady", "a", encoding="utf-8") as log:
-        for case in cases:
-            line = f"{test.get('name')} {case or ''}".rstrip()
+        for case in cases or [""]:
+            line = f"{folder.parent.name} {test.get('name')} {case}".rstrip()
             print("UNSTEADY: " + line, file=sys.stderr)
             print(line, file=log)
-    return True
+    return counts
 
 
 def settle(report, folder, build):
     said = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], check=True, capture_output=True).stdout
     known = {each["name"]: known_test(each) for each in json.loads(said)["tests"]}
+    all_counts = [(test, counts_of(test, folder)) for test in tests_of(report)]
+    may_settle = sum(counts[1] > 0 for _, counts in all_counts) <= TESTS_MOST
     sums = [0, 0, 0]
-    for test in tests_of(report):
-        counts = counts_of(test, folder)
-        if counts[1] and is_unsteady(test, known.get(test.get("name")), folder):
-            passed, failed, skipped = counts_of(test, folder, "run")
-            counts = (passed + failed, 0, skipped)
-        sums = [a + b for a, b in zip(sums, counts)]
+    for test, counts in all_counts:
+        again = settled_counts(test, known.get(test.get("name")), folder) if counts[1] and may_settle else None
+        sums = [a + b for a, b in zip(sums, again or counts)]
     print(*sums)
 
 

@@ -17,7 +17,7 @@ names.cpp:3: Failure
 [ RUN      ] names.endless
 \x01hostile</system-out></testcase>
 <testcase name="sim.redis" status="run"/>
-<testcase name="contract.on_redis" status="notrun"/>
+<testcase name="contract.on_redis" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/></testcase>
 </testsuite>"""
 CASES = """<testsuites><testsuite>
 <testcase name="good" status="run" result="completed"/>
@@ -63,10 +63,17 @@ class Reports(unittest.TestCase):
         self.assertIn("failed: names.endless (not ended)\n", said)
         self.assertNotIn("failed: names.good", said)
 
+    def test_a_program_that_is_not_there_is_a_failure(self):
+        self.report.write_text('<testsuite><testcase name="cli.absent" status="notrun"><skipped message='
+                               '"Unable to find executable"/></testcase></testsuite>')
+        self.assertEqual(output_of("count", self.report, self.folder).strip(), "0 1 0")
+
+    def test_a_program_that_ends_well_in_the_middle_of_its_cases_is_a_failure(self):
+        self.assertEqual(self.counts("run", None), "1 1 1")
 
 
 class Settling(unittest.TestCase):
-    """Of tests that failed, and that end now as their program does: with the status in the file `status`."""
+    """Of tests that failed, and that run again now: with the status in the file `status`, and a report if all of it runs."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -77,19 +84,25 @@ class Settling(unittest.TestCase):
             each.mkdir(parents=True)
         self.program = self.folder / "program"
         self.program.write_text(f"""#!/bin/sh
-echo run >>{self.folder}/runs
-echo '[  PASSED  ] 1 test.'
+echo "$@" >>{self.folder}/runs
+case $1 in
+  --gtest_filter=*) echo '[  PASSED  ] 1 test.' ;;
+  *) cp {self.folder}/after {self.cases}/unit.all.0.xml ;;
+esac
 exit "$(cat {self.folder}/status)"
 """)
         self.program.chmod(0o755)
 
-    def settled(self, label, status, cases=None):
+    def settled(self, label="contract", status=0, output="", before=CASES.format(more=BAD), after=CASES.format(more="")):
         (self.folder / "status").write_text(str(status))
+        (self.folder / "after").write_text(after)
         (self.folder / "test/CTestTestfile.cmake").write_text(
             f'add_test(unit.all.0 {self.program})\nset_tests_properties(unit.all.0 PROPERTIES LABELS {label})\n')
-        (self.folder / "ctest.xml").write_text(CTEST.format(status="fail"))
-        if cases is not None:
-            (self.cases / "unit.all.0.xml").write_text(cases)
+        (self.folder / "ctest.xml").write_text(
+            f'<testsuite><testcase name="unit.all.0" status="fail" time="3"><failure/><system-out>{output}</system-out>'
+            '</testcase></testsuite>')
+        if before:
+            (self.cases / "unit.all.0.xml").write_text(before)
         said = subprocess.run([SCRIPT, "settle", self.folder / "ctest.xml", self.cases, self.folder / "test"], check=True,
                               capture_output=True, text=True)
         return said.stdout.strip(), said.stderr.splitlines()
@@ -97,21 +110,43 @@ exit "$(cat {self.folder}/status)"
     def runs(self):
         return len((self.folder / "runs").read_text().splitlines()) if (self.folder / "runs").exists() else 0
 
-    def test_a_case_that_passes_alone_is_unsteady_and_listed(self):
-        counts, said = self.settled("contract", 0, CASES.format(more=BAD))
-        self.assertEqual(counts, "3 0 2")
-        lines = ["unit.all.0 stores/names.bad/2", "unit.all.0 names.endless"]
-        self.assertEqual(said, ["UNSTEADY: " + each for each in lines])
-        self.assertEqual((self.folder / "logs/unsteady").read_text().splitlines(), lines)
-        self.assertEqual(self.runs(), 11)  # each case five times, and all of the program that one of them ended
+    FAILED_CASE = "[  FAILED  ] stores/names.bad/2, where GetParam() = 2"
+
+    def test_a_case_that_passes_alone_and_in_its_program_is_unsteady_and_listed(self):
+        counts, said = self.settled(output=self.FAILED_CASE)
+        self.assertEqual(counts, "1 0 1")  # as the program has reported last
+        self.assertEqual(said, ["UNSTEADY: test unit.all.0 stores/names.bad/2"])
+        self.assertEqual((self.folder / "logs/unsteady").read_text(), "test unit.all.0 stores/names.bad/2\n")
+        self.assertEqual(self.runs(), 6)
+
+    def test_a_program_that_ended_during_a_case_is_unsteady_if_all_of_it_passes(self):
+        counts, said = self.settled(output="[ RUN      ] names.endless", before=None)
+        self.assertEqual((counts, said), ("1 0 1", ["UNSTEADY: test unit.all.0 names.endless"]))
+
+    def stays_failed(self, runs, **how):
+        counts, said = self.settled(**how)
+        self.assertEqual((counts.split()[1], said, self.runs()), ("1", [], runs))
 
     def test_a_case_that_fails_again_has_failed(self):
-        self.assertEqual(self.settled("contract", 1, CASES.format(more=BAD)), ("2 1 2", []))
-        self.assertEqual(self.runs(), 1)
+        self.stays_failed(1, status=1, output=self.FAILED_CASE)
+
+    def test_a_case_that_fails_behind_others_has_failed(self):
+        self.stays_failed(6, output=self.FAILED_CASE, after=CASES.format(more=BAD))
+
+    def test_a_program_that_runs_no_case_again_has_failed(self):
+        self.stays_failed(6, output=self.FAILED_CASE, after="<testsuites/>")
+
+    def test_a_case_that_is_not_in_the_output_has_failed(self):
+        self.stays_failed(0, output="")
+
+    def test_a_program_that_failed_after_its_cases_has_failed(self):
+        self.stays_failed(0, output="", before=CASES.format(more=""))
+
+    def test_what_a_sanitizer_has_found_has_failed(self):
+        self.stays_failed(0, output=self.FAILED_CASE + "\nWARNING: ThreadSanitizer: data race")
 
     def test_what_computes_is_not_run_again(self):
-        self.assertEqual(self.settled("core", 0, CASES.format(more=BAD)), ("2 1 2", []))
-        self.assertEqual(self.runs(), 0)
+        self.stays_failed(0, label="core", output=self.FAILED_CASE)
 
 
 unittest.main()
