@@ -5,6 +5,8 @@
 #include <utility>
 #include <variant>
 
+#include "core/translation.hpp"
+
 namespace holdfast::runtime {
 
 namespace {
@@ -66,15 +68,19 @@ void state_watch::inspect(const std::string& name, watched_name& n) {
     n.again = true;
     return;
   }
-  tickets::request r;
-  r.kind = tickets::task::inspect;
-  r.name = name;
+  ask(name, n);
+  n.again = false;
+}
+
+void state_watch::ask(const std::string& name, watched_name& n,
+                      std::shared_ptr<tickets::listing_state> so_far) {
+  tickets::request r = tickets::inspect_request(name);
+  r.listed = std::move(so_far);
   send_(std::move(r), [this, name, number = n.number](const tickets::link::outcome& outcome) {
     answered(name, number, outcome);
   });
   // Once it is sent, for it may fail. No link answers within the call.
   n.is_asked = true;
-  n.again = false;
 }
 
 void state_watch::answered(const std::string& name, std::uint64_t number,
@@ -84,6 +90,8 @@ void state_watch::answered(const std::string& name, std::uint64_t number,
   watched_name& n = found->second;
   n.is_asked = false;
   const auto* const reply = std::get_if<tickets::reply>(&outcome);
+  const auto* const part = reply == nullptr ? nullptr : std::get_if<tickets::more>(reply);
+  if (part != nullptr && part->progress) return ask(name, n, part->listed);
   const auto* const state = reply == nullptr ? nullptr : std::get_if<std::optional<lock_state>>(reply);
   std::optional<snapshot> now;
   if (state != nullptr) now = snapshot_of(*state);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -72,6 +73,8 @@ class state_watch {
   void look_soon();
   void inspect_due();
   void inspect(const std::string& name, watched_name& n);
+  void ask(const std::string& name, watched_name& n,
+           std::shared_ptr<tickets::listing_state> so_far = nullptr);
   void answered(const std::string& name, std::uint64_t number, const tickets::link::outcome& outcome);
 
   store::scheduler& time_;

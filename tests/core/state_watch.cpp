@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <gtest/gtest.h>
+#include <memory>
 #include <new>
 #include <string>
 #include <utility>
@@ -35,12 +36,14 @@ class state_watching : public testing::Test {
 
   test::virtual_time time_;
   std::deque<std::pair<std::string, tickets::link::on_reply>> open_;
+  std::shared_ptr<tickets::listing_state> continued_;  // to go on with, by the last request
   std::vector<std::string> changed_;
   bool refuses_ = false;
   state_watch states_{time_,
                       [this](const tickets::request& r, tickets::link::on_reply handler) {
                         EXPECT_EQ(r.kind, tickets::task::inspect);
                         if (refuses_) throw std::bad_alloc{};
+                        continued_ = r.listed;
                         open_.emplace_back(r.name, std::move(handler));
                       },
                       [this](const std::string& name) { changed_.push_back(name); }};
@@ -138,6 +141,26 @@ TEST_F(state_watching, has_one_look_in_flight_and_one_after_it) {
   answer(held_by("a"));
   pass();
   EXPECT_TRUE(open_.empty());
+  EXPECT_EQ(changed_.size(), 2U);
+}
+
+TEST_F(state_watching, of_a_long_queue_looks_part_after_part) {
+  states_.add("stock");
+  const auto listed = std::make_shared<tickets::listing_state>();
+  reply(tickets::reply{tickets::more{listed}});
+  ASSERT_EQ(open_.size(), 1U);
+  EXPECT_EQ(continued_, listed);
+  states_.look();  // during the look
+  pass();
+  reply(tickets::reply{tickets::more{listed}});
+  EXPECT_TRUE(changed_.empty());
+  answer(held_by("a"));
+  EXPECT_EQ(changed_.size(), 1U);
+  pass();
+  ASSERT_EQ(open_.size(), 1U) << "what changed may be missing";
+  EXPECT_EQ(continued_, nullptr) << "from the beginning";
+  reply(tickets::reply{tickets::more{listed, false}});
+  EXPECT_TRUE(open_.empty()) << "it would ask for ever";
   EXPECT_EQ(changed_.size(), 2U);
 }
 
