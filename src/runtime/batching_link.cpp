@@ -84,18 +84,21 @@ batching_link::progress batching_link::run(bool last_try, bool drives) {
 
 void batching_link::help(store::caller& blocked) {
   while (!blocked.is_served()) {
-    if (drive()) continue;
+    if (drive_for(&blocked)) continue;
     kick();
     blocked.wait();
   }
   kick();  // for what others sent meanwhile, relying on us
 }
 
-bool batching_link::drive() {
+bool batching_link::drive() { return drive_for(nullptr); }
+
+/// Others may be at it for long, one part of a look after another: they carry out what this caller has sent.
+bool batching_link::drive_for(const store::caller* blocked) {
   // Whoever is at it needs microseconds as a rule: less than it takes to be put to sleep and woken.
   constexpr int patience = 200;
   for (int i = 0; !executing_.try_lock(); ++i) {
-    if (i == patience) return false;
+    if (i == patience || (blocked != nullptr && blocked->is_served())) return false;
     std::this_thread::yield();
   }
   driven_.fetch_add(1, std::memory_order_relaxed);

@@ -69,6 +69,7 @@ class batching_link : public tickets::link {
 
   /// One batch. Unlocks `executing_` before anything is delivered: others can execute meanwhile.
   progress run(bool last_try, bool drives) HOLDFAST_RELEASE(executing_);
+  bool drive_for(const store::caller* blocked);
   void work();
   bool sleep();
   bool take_nap(std::chrono::microseconds length);
