@@ -71,8 +71,8 @@ class HOLDFAST_EXPORT client {
   client& operator=(const client&) = delete;
 
   /// Returns the lock's state: its holders and waiters. Linearizable: it reflects every operation that was
-  /// acknowledged before the call. On Redis a queue of more than 128 claims is read in parts, each of which
-  /// may be of a later moment. Creates nothing.
+  /// acknowledged before the call. On Redis a queue of more than 128 claims is read in parts, on SQLite,
+  /// PostgreSQL and MariaDB one of more than 64, each of which may be of a later moment. Creates nothing.
   /// \param name 1 to 512 bytes of UTF-8 without control characters.
   /// \return empty where the store does not know the name. Where a majority of servers decides, and one is
   /// not

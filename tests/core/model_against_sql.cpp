@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "core/long_looks.hpp"
 #include "core/random_commands.hpp"
 #include "core/sqlite_comparison.hpp"
 
@@ -16,6 +17,11 @@ RC_GTEST_PROP(model_against_sql, gives_the_same_answers, ()) {
   static test::sqlite_comparison stores;  // to open a file takes longer than all that is then done with it
   static int sequences = 0;
   test::compare_replies(commands, stores, ++sequences);
+}
+
+TEST(long_looks, get_the_same_answers) {
+  test::sqlite_comparison stores;
+  test::long_looks{stores}.compare();
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "core/model_comparison.hpp"
 
+#include <variant>
+
 namespace holdfast::test {
 
 model_comparison::pair model_comparison::carry_out(const tickets::request& request, const owner_id& client) {
@@ -7,6 +9,10 @@ model_comparison::pair model_comparison::carry_out(const tickets::request& reque
   const auto wall_us = std::chrono::duration_cast<duration>(wall_.time_since_epoch()).count();
   both.model.reply = model_.carry_out(request, client, now_, wall_us, both.model.notifications);
   both.real = ask_real(request, client);
+  for (tickets::request next = request; const auto* part = std::get_if<tickets::more>(&both.real.reply);) {
+    next.listed = part->listed;
+    both.real = ask_real(next, client);
+  }
   return both;
 }
 

@@ -151,9 +151,9 @@ TEST(mariadb_entry, procedures_are_brought_up_to_date_in_place) {
   }
   const std::string tenant = as("tenant:t", "/holdfast?table=older");
   server().ask(
-      "CREATE OR REPLACE PROCEDURE older_inspect(in_name VARBINARY(512)) COMMENT 'Holdfast 1 "
-      "0123456789abcdef' "
-      "SELECT 'an error of old' AS token");
+      "CREATE OR REPLACE PROCEDURE older_inspect_part(in_name VARBINARY(512), in_after BIGINT, in_upto "
+      "BIGINT, "
+      "in_most INT) COMMENT 'Holdfast 1 0123456789abcdef' SELECT 'an error of old' AS token");
   EXPECT_FALSE(try_to_lock(url).code) << "mixed versions of a layout work together";
   EXPECT_EQ(server().number("SELECT count(*) FROM information_schema.routines WHERE routine_comment = "
                             "'Holdfast 1 0123456789abcdef'"),
@@ -170,6 +170,23 @@ TEST(mariadb_entry, procedures_are_brought_up_to_date_in_place) {
   EXPECT_EQ(state->holders.size(), 1U);
   EXPECT_FALSE(held.release());
   EXPECT_FALSE(try_to_lock(tenant).code) << "rights to the procedures stay";
+}
+
+TEST(mariadb_entry, looks_at_a_store_of_before_they_came_in_parts_name_the_command) {
+  const std::string url = server().url("?table=whole");
+  ASSERT_FALSE(try_to_lock(url).code);
+  for (const char* part : {"inspect_part", "list_part"})
+    server().ask(std::string{"DROP PROCEDURE whole_"} + part);
+  const client onlooker{url};
+  for (const auto& refused :
+       {failure_of([&] { (void)onlooker.list(); }), failure_of([&] { (void)onlooker.inspect("stock"); })}) {
+    EXPECT_EQ(refused.code, errc::unavailable) << refused.text;
+    EXPECT_THAT(refused.text, HasSubstr("holdfast schema"));
+  }
+  EXPECT_FALSE(try_to_lock(url).code) << "who locks needs none of them";
+  EXPECT_TRUE(apply_schema(url));
+  EXPECT_TRUE(onlooker.list().empty());
+  EXPECT_EQ(onlooker.list(true).size(), 1U);
 }
 
 TEST(mariadb_entry, another_layout_is_refused) {

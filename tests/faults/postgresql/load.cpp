@@ -107,7 +107,7 @@ TEST_F(postgresql_pages, of_a_listing_come_one_after_another) {
       [&] {
         return server_.number(
                    "SELECT coalesce(sum(calls), 0) FROM pg_stat_user_functions WHERE funcname = "
-                   "'holdfast_locks_page'") >= 5;
+                   "'holdfast_locks_list_part'") >= 1700 / 64;
       },
       "it is listed all at once");
 }

@@ -29,6 +29,7 @@ class postgresql_upgrades : public on_postgresql {
     ASSERT_EQ(
         server_.ask(
             "DROP FUNCTION holdfast_locks_revision, holdfast_locks_extend, holdfast_locks_page, "
+            "holdfast_locks_inspect_part, holdfast_locks_list_part, "
             "holdfast_locks_watch, holdfast_locks_watch_name, holdfast_locks_unwatch_names, "
             "holdfast_locks_gone, "
             "holdfast_locks_changed(text);"
@@ -140,7 +141,7 @@ TEST_F(postgresql_upgrades, of_revision_3_are_made_in_place_while_its_calls_are_
   ASSERT_EQ(server_.ask(former), "");
   EXPECT_EQ(try_to_lock(guest()).code, errc::permission_denied);
   EXPECT_EQ(try_to_lock(server_.url()).text, "it did not fail");
-  EXPECT_THAT(revision(), testing::StartsWith("5 "));
+  EXPECT_THAT(revision(), testing::StartsWith("6 "));
   EXPECT_EQ(server_.console("holdfast")->ask("SELECT holdfast_locks_changed()"), "")
       << "as the former routines call it";
   client others{guest()};
@@ -162,10 +163,27 @@ TEST_F(postgresql_upgrades, of_revision_4_are_made_in_place_and_refuse_numbers_t
   ASSERT_EQ(server_.ask(former), "");
   EXPECT_EQ(try_to_lock(guest()).code, errc::permission_denied);
   EXPECT_EQ(try_to_lock(server_.url()).text, "it did not fail");
-  EXPECT_THAT(revision(), testing::StartsWith("5 "));
+  EXPECT_THAT(revision(), testing::StartsWith("6 "));
   EXPECT_THAT(server_.console("guest")->ask("SELECT holdfast_locks_sweep(-1, 0, 256)"),
               testing::StartsWith("-22023"));
   EXPECT_EQ(try_to_lock(guest()).text, "it did not fail");
+}
+
+// Looks in parts came with revision 6.
+TEST_F(postgresql_upgrades, of_revision_5_let_those_look_in_parts_who_may_look) {
+  ASSERT_EQ(server_.ask("CREATE ROLE onlooker LOGIN"), "");
+  EXPECT_FALSE(apply_schema(server_.url("?grant_look=onlooker")));
+  const std::string former =
+      "DROP FUNCTION holdfast_locks_inspect_part, holdfast_locks_list_part;"
+      "CREATE OR REPLACE FUNCTION holdfast_locks_revision() RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT "
+      "''5 former''::text'";
+  ASSERT_EQ(server_.ask(former), "");
+  client locks{server_.url()};
+  const auto held = mutex{locks, "stock"}.acquire();
+  EXPECT_THAT(revision(), testing::StartsWith("6 "));
+  client onlooker{"postgresql://onlooker@127.0.0.1:" + std::to_string(server_.port()) + "/holdfast"};
+  EXPECT_EQ(onlooker.list().size(), 1U);
+  EXPECT_EQ(onlooker.inspect("stock")->holders.size(), 1U);
 }
 
 // Calls of the former version, on a store that has been brought up to date.
@@ -184,6 +202,8 @@ TEST_F(postgresql_upgrades, answer_older_clients_as_they_know_it) {
                  {owner, place}),
       "1");
   EXPECT_EQ(older->ask("SELECT count(*) FROM holdfast_locks_list(false)"), "1");
+  EXPECT_EQ(older->ask("SELECT count(*) FROM holdfast_locks_page(false, '', 500)"), "1");
+  EXPECT_EQ(older->ask("SELECT count(*) FROM holdfast_locks_inspect('a')"), "1");
   EXPECT_EQ(older->ask("SELECT holdfast_locks_track(), holdfast_locks_untrack()"), "|");
   EXPECT_EQ(older->ask("SELECT holdfast_locks_release('a', decode($1, 'hex'), $2::bigint)", {owner, place}),
             "1");

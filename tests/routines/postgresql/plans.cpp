@@ -2,10 +2,12 @@
 // keys, so that the cost does not grow with the tables, whatever it believes of them.
 
 #include <gmock/gmock.h>
+#include <memory>
 #include <sstream>
 
 #include "routines/postgresql/postgresql_caller.hpp"
 #include "routines/tasks.hpp"
+#include "stores/sql/protocol/looks.hpp"
 
 namespace holdfast {
 namespace {
@@ -40,9 +42,18 @@ class postgresql_plans : public testing::Test {
   }
   void done(const std::string& statement) { ASSERT_EQ(server.ask(statement), ""); }
 
-  /// Everything but the listing and the sweep, which are about all names.
+  /// Everything but the sweep, which is about all names.
   void run_all_tasks() {
     for (int round = 0; round < often_enough; ++round) {
+      for (const bool idle : {false, true}) {
+        tickets::request part;
+        part.kind = tickets::task::list;
+        const auto listed = std::make_shared<sql::listing>();
+        listed->has_counted = idle;
+        listed->name = "contended";
+        part.listed = listed;
+        test::rows_of(real.call(sql::call_of(part, test::id(200)), test::id(200)));
+      }
       for (const char* name : {"contended", "name 7", "never used before"}) {
         for (const auto& request :
              test::tasks_about(name + (round % 2 == 0 ? std::string{} : std::to_string(round)))) {

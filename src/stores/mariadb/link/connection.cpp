@@ -1,7 +1,10 @@
 #include "stores/mariadb/link/connection.hpp"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <poll.h>
+#include <string_view>
 #include <sys/socket.h>
 
 #include "runtime/signals.hpp"
@@ -243,7 +246,10 @@ void connection::fail() {
   const bool unprepared = stage_ == stage::preparing;
   stage_ = stage::idle;
   constexpr unsigned no_such_procedure = 1305;
-  const bool is_new_routine = current_->first == "annotate" || current_->first == "request_release";
+  constexpr auto new_routines =
+      std::to_array<std::string_view>({"annotate", "request_release", "inspect_part", "list_part"});
+  const bool is_new_routine =
+      std::find(new_routines.begin(), new_routines.end(), current_->first) != new_routines.end();
   if (unprepared) statements_.erase(current_);
   constexpr unsigned no_such_table = 1146;
   if (is_bare() && (number == no_such_procedure || number == no_such_table)) {

@@ -32,7 +32,6 @@ class connection final : public sql::connection {
   [[nodiscard]] std::vector<store::notification> take_notifications() override;
   [[nodiscard]] std::optional<runtime::connection_error> ended() const override { return end_; }
   [[nodiscard]] std::optional<duration> notified_for() const override { return std::chrono::seconds{60}; }
-  [[nodiscard]] std::int64_t page_size() const override { return 500; }
   [[nodiscard]] sql::changes take_changes() override { return std::exchange(changes_, {}); }
 
  private:

@@ -32,11 +32,12 @@ std::string key_of(std::int32_t purpose, const naming& names) {
 
 /// Routines come before their callers. The last file makes `layout`, which shows that all of them exist.
 constexpr auto files = std::to_array<std::string_view>(
-    {text::former,          text::schema,  text::now,      text::changed,   text::gone,     text::bury,
-     text::serve,           text::place,   text::acquire,  text::find,      text::look,     text::renew,
-     text::extend,          text::release, text::withdraw, text::downgrade, text::annotate, text::evict,
-     text::request_release, text::inspect, text::list,     text::page,      text::sweep,    text::abandon,
-     text::track,           text::layout,  text::rights});
+    {text::former,       text::schema,   text::now,    text::changed,         text::gone,
+     text::bury,         text::serve,    text::place,  text::acquire,         text::find,
+     text::look,         text::renew,    text::extend, text::release,         text::withdraw,
+     text::downgrade,    text::annotate, text::evict,  text::request_release, text::inspect,
+     text::inspect_part, text::list,     text::page,   text::list_part,       text::sweep,
+     text::abandon,      text::track,    text::layout, text::rights});
 
 std::string fingerprint() {
   std::uint64_t hash = 14695981039346656037U;
@@ -131,7 +132,7 @@ revision revision::parse(std::string_view text) {
 }
 
 const revision& own_revision() {
-  static const revision own{5, fingerprint()};
+  static const revision own{6, fingerprint()};
   return own;
 }
 

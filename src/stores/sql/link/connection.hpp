@@ -63,8 +63,6 @@ class connection {
   /// For how long the server notifies of changes after a call of `watch` or `watch_name`; none: it has no
   /// such notifications.
   [[nodiscard]] virtual std::optional<duration> notified_for() const { return std::nullopt; }
-  /// The number of names in a page of a listing, so that no listing delays renewals; zero: no pages.
-  [[nodiscard]] virtual std::int64_t page_size() const { return 0; }
   /// What the server has notified of since the last call of this function.
   [[nodiscard]] virtual changes take_changes() { return {}; }
 

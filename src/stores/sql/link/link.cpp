@@ -1,7 +1,6 @@
 #include "stores/sql/link/link.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "holdfast/error.hpp"
@@ -214,25 +213,18 @@ void link::read(short /*ready*/) {
   }
 }
 
-/// Sets the outcomes of completed requests, and asks for the next page of a listing.
+/// Sets the outcomes of completed requests.
 /// \return whether this client made changes, of which the server does not notify it.
 bool link::interpret_answers() {
   bool changed = false;
-  for (std::size_t i = 0; i < connection().completed().size();) {
-    pending_call& c = *connection().completed()[i];
-    if (std::holds_alternative<std::vector<row>>(*c.result)) connection().on_success();
-    if (c.request && has_more(c)) {
-      connection().restart(i);
-      continue;
+  for (const auto& each : connection().completed()) {
+    if (std::holds_alternative<std::vector<row>>(*each->result)) connection().on_success();
+    if (!each->request) continue;
+    if (!tickets::is_read_only(each->request->kind)) {
+      changed = changed || is_tracked();
+      sweep_if_due();
     }
-    if (c.request) {
-      if (!tickets::is_read_only(c.request->kind)) {
-        changed = changed || is_tracked();
-        sweep_if_due();
-      }
-      c.outcome = outcome_of(c);
-    }
-    ++i;
+    each->outcome = outcome_of(*each);
   }
   // Last, because a handler throws if it does not understand the rows. All requests have outcomes by then.
   for (const auto& each : connection().completed()) {
@@ -240,20 +232,6 @@ bool link::interpret_answers() {
     if (each->on_rows && rows != nullptr) each->on_rows(*rows);
   }
   return changed;
-}
-
-/// A listing in pages ends with an empty page. Other calls run between two pages.
-bool link::has_more(pending_call& c) {
-  auto* const rows = std::get_if<std::vector<row>>(&*c.result);
-  if (c.call.routine != "page" || rows == nullptr) return false;
-  const bool more = !rows->empty();
-  std::move(rows->begin(), rows->end(), std::back_inserter(c.listed));
-  if (more) {
-    c.result.reset();
-  } else {
-    *rows = std::move(c.listed);
-  }
-  return more;
 }
 
 link::outcome link::outcome_of(const pending_call& c) const {
@@ -264,8 +242,11 @@ link::outcome link::outcome_of(const pending_call& c) const {
   }
   try {
     const auto& rows = std::get<std::vector<row>>(*c.result);
-    return rows.empty() && connection().wire().get().is_bare() ? reply_of_nothing(*c.request)
-                                                               : reply_of(*c.request, rows);
+    // A session that has found no tables finds those that are made later: a look may end without a row then,
+    // too.
+    const bool is_nothing_there =
+        rows.empty() && c.request->listed == nullptr && connection().wire().get().is_bare();
+    return is_nothing_there ? reply_of_nothing(*c.request) : reply_of(*c.request, rows);
   } catch (const std::exception&) {
     return store::request_error{
         {errc::corrupt_store,

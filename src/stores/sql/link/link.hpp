@@ -75,7 +75,6 @@ class link : public runtime::multiplexed_link<tickets::request, tickets::reply, 
   void take_proof(std::optional<store::time_point> proof);
   [[nodiscard]] outcome outcome_of(const pending_call& c) const;
   void sweep_if_due();
-  [[nodiscard]] static bool has_more(pending_call& c);
 
   void call_own(call own, rows_handler on_rows = nullptr);
   [[nodiscard]] change_tracking::actions tracking_actions();

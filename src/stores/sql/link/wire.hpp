@@ -22,7 +22,6 @@ struct pending_call final : runtime::pending_request<tickets::link::outcome> {
   sql::call call;                           // of a request: set when it is sent
   store::time_point sent_at;
   std::optional<answer> result;  // set when it is completed
-  std::vector<row> listed;       // of a listing: the rows of the pages before
   std::function<void(const std::vector<row>&)>
       on_rows;  // for a call of the link itself; null: the rows are ignored
 };

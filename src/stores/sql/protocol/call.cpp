@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "stores/sql/protocol/looks.hpp"
+
 namespace holdfast::sql {
 
 using tickets::task;
@@ -66,6 +68,20 @@ tickets::kept renewed(const tickets::request& request, const std::vector<row>& r
   return answer;
 }
 
+call inspect_call(const tickets::request& request) {
+  const auto so_far = inspection_of(request);
+  return {"inspect_part",
+          {name_of(request), parameter::of(so_far->after), parameter::of(so_far->upto),
+           parameter::of(claims_in_part)}};
+}
+
+call list_call(const tickets::request& request) {
+  const auto so_far = listing_of(request);
+  return {"list_part",
+          {parameter::of(so_far->has_counted), parameter::of_text(so_far->name), parameter::of(so_far->token),
+           parameter::of(names_in_part), parameter::of(counted_in_part)}};
+}
+
 tickets::reply place_at(const std::vector<row>& rows) {
   if (rows.empty()) return tickets::nothing{};
   return place_from(rows[0], 0);
@@ -106,14 +122,10 @@ call call_of(const tickets::request& request, const owner_id& client, std::optio
               {name, token, token_of(request.last), parameter::of_text(metadata_of(request))}};
     // The routine has the name that users of the servers know.
     case task::force_release: return {"evict", {name, token, token_of(request.last)}};
-    case task::inspect: return {"inspect", {name}};
-    case task::list: return {"list", {parameter::of(request.idle)}};
+    case task::inspect: return inspect_call(request);
+    case task::list: return list_call(request);
   }
   return {};
-}
-
-call page_call(bool idle, std::string_view after, std::int64_t limit) {
-  return {"page", {parameter::of(idle), parameter::of_text(after), parameter::of(limit)}};
 }
 
 tickets::reply reply_of(const tickets::request& request, const std::vector<row>& rows) {
@@ -129,8 +141,8 @@ tickets::reply reply_of(const tickets::request& request, const std::vector<row>&
       return number_at(rows.at(0), 0) != 0 ? tickets::reply{tickets::done{}} : tickets::nothing{};
     case task::request_release:
     case task::force_release: return tickets::count{static_cast<std::size_t>(number_at(rows.at(0), 0))};
-    case task::inspect: return state_of(request, rows);
-    case task::list: return summaries(rows);
+    case task::inspect: return inspected(request, rows);
+    case task::list: return listed(request, rows);
   }
   return tickets::nothing{};
 }

@@ -55,7 +55,9 @@ inline constexpr duration forever{std::int64_t{1} << 62U};
 ///     evict(name, token, last token)             -> how many  (the task force_release)
 ///     request_release(name, token, last token,
 ///                     reason)                -> how many
-///     inspect(name), list(idle)                  -> as inspect.sql, list.sql
+///     inspect_part(name, after, upto, at most)   -> as looks.hpp says
+///     list_part(idle, after, counted, names
+///               at most, claims at most)         -> likewise
 ///
 /// An outcome is 0 for a place, 1 for refused, 2 for a name in use with another capacity, which is then in the
 /// column of the token. Flags are 0 and 1; times are microseconds.
@@ -64,11 +66,6 @@ inline constexpr duration forever{std::int64_t{1} << 62U};
 // clang-format on
 [[nodiscard]] call call_of(const tickets::request& request, const owner_id& client,
                            std::optional<duration> session = std::nullopt);
-
-/// Returns the call for a part of a listing: page(idle, after, limit) -> as list.sql; no row: the listing is
-/// complete.
-/// \param after the last name of the page before; empty: from the beginning.
-[[nodiscard]] call page_call(bool idle, std::string_view after, std::int64_t limit);
 
 /// The rows of a call as the reply to its request.
 [[nodiscard]] tickets::reply reply_of(const tickets::request& request, const std::vector<row>& rows);

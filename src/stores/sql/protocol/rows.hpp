@@ -19,14 +19,11 @@ using row = std::vector<value>;
 /// The value of a column; zero or empty where it has another type.
 [[nodiscard]] std::int64_t number_at(const row& r, std::size_t column);
 [[nodiscard]] std::string text_at(const row& r, std::size_t column);
+[[nodiscard]] fencing_token token_at(const row& r, std::size_t column);
+[[nodiscard]] bool is_null(const row& r, std::size_t column);
 
 /// A claim's place from four columns, of which this is the first: token, granted, head, holder_left.
 [[nodiscard]] tickets::place place_from(const row& r, std::size_t first);
-/// The rows of inspect.sql as a state.
-[[nodiscard]] std::optional<lock_state> state_of(const tickets::request& request,
-                                                 const std::vector<row>& rows);
-/// The rows of list.sql as summaries.
-[[nodiscard]] std::vector<lock_summary> summaries(const std::vector<row>& rows);
 
 /// The result of a task's statements.
 struct run {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "stores/sql/protocol/looks.hpp"
 #include "stores/sql/protocol/notification.hpp"
 #include "stores/sqlite/link/request_error.hpp"
 #include "stores/sqlite/protocol/statements.hpp"
@@ -128,6 +128,21 @@ void database::commit() {
 
 void database::roll_back() noexcept { sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr); }
 
+void database::set_part(inputs& in, const sql::inspection& of) {
+  in.set("after", of.after);
+  in.set("upto", of.upto);
+  in.set("most", sql::claims_in_part);
+}
+
+/// The name stays where it is, in the listing.
+void database::set_part(inputs& in, const sql::listing& of) {
+  in.set("idle", of.has_counted ? 1 : 0);
+  in.set_text("name", of.name);
+  in.set("token", of.token);
+  in.set("most", sql::names_in_part);
+  in.set("limit", sql::counted_in_part);
+}
+
 tickets::reply database::carry_out(const tickets::request& request, const owner_id& client,
                                    std::vector<store::client_notification>& notifications) {
   inputs in;
@@ -140,12 +155,15 @@ tickets::reply database::carry_out(const tickets::request& request, const owner_
   in.set("capacity", request.capacity);
   in.set("ttl", request.ttl.count());
   in.set("wait", request.wait ? 1 : 0);
-  in.set("idle", request.idle ? 1 : 0);
-  constexpr std::size_t no_limit = std::numeric_limits<std::int64_t>::max();
-  in.set("most", static_cast<std::int64_t>(std::min(request.waiters_read, no_limit)));
   in.set_text("metadata", metadata_of(request));
   in.set("now", lease_now_us_);
   in.set("floor", wall_now_us_);
+  std::shared_ptr<sql::listing> so_far;
+  if (request.kind == tickets::task::inspect) set_part(in, *sql::inspection_of(request));
+  if (request.kind == tickets::task::list) {
+    so_far = sql::listing_of(request);
+    set_part(in, *so_far);
+  }
   script& statements = tasks_[static_cast<std::size_t>(request.kind)];
   if (request.kind != tickets::task::renew) {
     sql::run result = run(statements, in, notifications);

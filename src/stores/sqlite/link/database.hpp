@@ -14,6 +14,7 @@
 #include "base/owner_id.hpp"
 #include "core/machine.hpp"
 #include "core/notification.hpp"
+#include "stores/sql/protocol/looks.hpp"
 #include "stores/sql/protocol/rows.hpp"
 #include "stores/sqlite/link/place.hpp"
 #include "stores/sqlite/protocol/script.hpp"
@@ -99,6 +100,8 @@ class database {
   using script = std::vector<prepared>;
   class inputs;
 
+  static void set_part(inputs& in, const sql::inspection& of);
+  static void set_part(inputs& in, const sql::listing& of);
   bool open();
   void open_or_throw();
   void open_file();

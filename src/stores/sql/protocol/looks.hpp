@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/request.hpp"
+#include "stores/sql/protocol/rows.hpp"
+
+namespace holdfast::sql {
+
+// Looks at a name, or at all names, are read in parts. Each part is a statement of its own, so that no queue
+// keeps a server, or the connection on which renewals go, for longer than a part takes. What is read is kept
+// until the look ends, with the place where the next part begins: a part may be asked for twice.
+
+inline constexpr std::int64_t claims_in_part = 64;     // read with their texts, each of 15 kB at most
+inline constexpr std::int64_t names_in_part = 64;      // likewise
+inline constexpr std::int64_t counted_in_part = 1024;  // claims
+inline constexpr std::int64_t longest_token = INT64_MAX;
+
+/// What is read of a name. Its claims are read in the order of their tokens, which they keep, so that none is
+/// read twice. Who holds and who waits is what the first part says: a claim that is granted, or comes,
+/// between two parts is no holder, or is not there.
+struct inspection final : tickets::listing_state {
+  explicit inspection(const tickets::request& of) : upto{of.waiters_read == 0 ? 0 : longest_token} {}
+
+  std::int64_t after = 0;  // the last token that was read
+  std::int64_t upto;       // no later claim is read, but those that hold
+  std::int64_t granted = 0;
+  std::optional<lock_state> state;
+};
+
+/// What is read of all names: the claims are counted, in the order of names and tokens. The names without a
+/// claim follow, where they are asked for.
+struct listing final : tickets::listing_state {
+  bool has_counted = false;  // all claims
+  std::string name;          // of the last claim that was counted, or the last name without one
+  std::int64_t token = 0;    // of that claim
+  std::map<std::string, lock_summary> names;
+};
+
+/// What the requests before have read; the beginning, if there were none.
+[[nodiscard]] std::shared_ptr<inspection> inspection_of(const tickets::request& request);
+[[nodiscard]] std::shared_ptr<listing> listing_of(const tickets::request& request);
+
+/// Adds the rows of a part of an inspection: token, granted, capacity, place, owner, weight, age, expires_in,
+/// metadata, living. The first has what is said of the name. No row: there is no such name. A row without a
+/// place is of no claim.
+/// \return the state, or `more`.
+[[nodiscard]] tickets::reply inspected(const tickets::request& request, const std::vector<row>& rows);
+
+/// Adds the rows of a part of a listing: name, token, capacity, holders, claims, weight, held_for, metadata,
+/// holder_token, counted (the token of the last claim of the name that was counted). No row: there are no
+/// more.
+/// \return the summaries, or `more`.
+[[nodiscard]] tickets::reply listed(const tickets::request& request, const std::vector<row>& rows);
+
+}  // namespace holdfast::sql
