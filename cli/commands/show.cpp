@@ -11,11 +11,6 @@ namespace holdfast::cli {
 
 namespace {
 
-std::string mode_text(const claim_state& claim, std::int64_t capacity) {
-  if (claim.mode != mode::permits) return std::string{to_string(claim.mode)};
-  return fmt::format("{} of {} permits", claim.permits, capacity);
-}
-
 void print_holders(const lock_state& lock, const palette& colours) {
   using enum column::side;
   table lines{

@@ -37,11 +37,6 @@ std::string clock_text(wall_clock::time_point when) {
   return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:03}", fmt::localtime(wall_clock::to_time_t(when)), part.count());
 }
 
-std::string mode_text(const claim_state& claim) {
-  if (claim.mode != mode::permits) return std::string{to_string(claim.mode)};
-  return fmt::format("{} {}", claim.permits, claim.permits == 1 ? "permit" : "permits");
-}
-
 std::string coloured(happening kind, const palette& colours) {
   const auto word = fmt::format("{:<8}", to_string(kind));
   switch (kind) {
@@ -56,7 +51,7 @@ void print_text(const std::string& name, const change& seen, wall_clock::time_po
   const auto& claim = seen.claim;
   const auto token = claim.token ? fmt::format("  token {}", claim.token.value()) : "";
   const auto line = fmt::format("{}  {}  {}  {}  {}{}\n", clock_text(when), coloured(seen.kind, colours),
-                                printable(name), mode_text(claim), to_text(claim.claimant), token);
+                                printable(name), mode_text(claim, 0), to_text(claim.claimant), token);
   std::fwrite(line.data(), 1, line.size(), stdout);
   flush_output();
 }

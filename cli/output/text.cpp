@@ -104,6 +104,18 @@ std::string to_text(const claimant& process) {
   return text;
 }
 
+std::string mode_text(const lock_summary& lock) {
+  auto text = std::string{to_string(lock.mode)};
+  if (lock.capacity != 0) text += fmt::format(" of {}", lock.capacity);
+  return text;
+}
+
+std::string mode_text(const claim_state& claim, std::int64_t capacity) {
+  if (claim.mode != mode::permits) return std::string{to_string(claim.mode)};
+  if (capacity != 0) return fmt::format("{} of {} permits", claim.permits, capacity);
+  return fmt::format("{} {}", claim.permits, claim.permits == 1 ? "permit" : "permits");
+}
+
 std::string to_text(const server_note& note) { return printable(note.server) + ": " + printable(note.text); }
 
 }  // namespace holdfast::cli

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,11 @@ namespace holdfast::cli {
 [[nodiscard]] bool has_end(const claim_state& claim) noexcept;
 /// `backup on alpha, pid 4711 (nightly)`, or `a client of another library (its text)`; printable.
 [[nodiscard]] std::string to_text(const claimant& process);
+/// `exclusive`, `permits of 4`.
+[[nodiscard]] std::string mode_text(const lock_summary& lock);
+/// `exclusive`, `1 of 4 permits`, `1 permit`. \param capacity of the lock; zero: it is not said, as by other
+/// libraries.
+[[nodiscard]] std::string mode_text(const claim_state& claim, std::int64_t capacity);
 /// `lock-2:6379: does not answer`, printable.
 [[nodiscard]] std::string to_text(const server_note& note);
 

@@ -19,12 +19,6 @@ constexpr std::size_t shortest_name = 12;
 constexpr std::size_t width_for_modes = 90;
 constexpr std::size_t width_for_rates = 60;
 
-std::string mode_text(const lock_summary& lock) {
-  auto text = std::string{to_string(lock.mode)};
-  if (lock.capacity != 0) text += fmt::format(" of {}", lock.capacity);
-  return text;
-}
-
 std::string wait_text(const lock_summary& lock, const std::optional<duration>& wait) {
   if (lock.waiters == 0) return "-";
   return wait ? to_text(*wait) : "?";

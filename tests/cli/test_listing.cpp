@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "fixture.hpp"
+#include "output/text.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -26,6 +27,16 @@ class listing : public command_test {
     return lines;
   }
 };
+
+TEST(mode_texts, say_of_how_many_permits_where_that_is_known) {
+  claim_state claim;
+  claim.mode = mode::permits;
+  claim.permits = 1;
+  EXPECT_EQ(cli::mode_text(claim, 4), "1 of 4 permits");
+  EXPECT_EQ(cli::mode_text(claim, 0), "1 permit") << "of another library";
+  claim.mode = mode::shared;
+  EXPECT_EQ(cli::mode_text(claim, 0), "shared");
+}
 
 TEST_F(listing, of_nothing_is_nothing) {
   EXPECT_EQ(holdfast({"ls"}).out, "");
