@@ -1,18 +1,14 @@
 #include "commands/ls.hpp"
 
-#include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <set>
 
 #include "output/elapsed_line.hpp"
 #include "output/json.hpp"
 #include "output/table.hpp"
 #include "output/terminal.hpp"
 #include "output/text.hpp"
-#include "why/investigation.hpp"
+#include "why/headlines.hpp"
 
 namespace holdfast::cli {
 
@@ -21,10 +17,8 @@ namespace {
 /// \param idle whether free names are shown, of which the store knows only the last token.
 std::vector<std::string> row_of(const lock_summary& lock, bool idle) {
   const bool held = lock.holders != 0;
-  auto mode_text = std::string{to_string(lock.mode)};
-  if (lock.capacity != 0) mode_text += fmt::format(" of {}", lock.capacity);
   const auto number = [](fencing_token token) { return token ? std::to_string(token.value()) : "-"; };
-  std::vector<std::string> row{printable(lock.name), mode_text, std::to_string(lock.holders),
+  std::vector<std::string> row{printable(lock.name), mode_text(lock), std::to_string(lock.holders),
                                std::to_string(lock.waiters)};
   if (idle) row.push_back(number(lock.last_token));
   // The hold of another library has no token, and its age is not known.
@@ -48,32 +42,6 @@ void print_table(const std::vector<lock_summary>& locks, bool idle) {
     fmt::print("note: {}\n", to_text(note));  // the same in each line
 }
 
-/// Why nobody holds what is waited for, where the store grants nothing to anybody.
-void print_pause(const client& store, const std::vector<lock_summary>& locks) {
-  const auto first = std::ranges::find_if(
-      locks, [](const lock_summary& lock) { return lock.holders == 0 && lock.waiters != 0; });
-  if (first == locks.end()) return;
-  const auto lock = store.inspect(first->name, 0);
-  if (lock && !lock->pause_reason.empty())
-    fmt::print("\nnothing is granted now: {}\n", printable(lock->pause_reason));
-}
-
-/// A deadlock lasts until somebody ends it, who has to learn of it first. Only where few queues have to be
-/// read.
-void print_deadlocks(const client& store, const std::vector<lock_summary>& locks) {
-  constexpr std::ptrdiff_t most_queues = 64;
-  const auto queues = std::ranges::count_if(
-      locks, [](const lock_summary& lock) { return lock.holders != 0 && lock.waiters != 0; });
-  if (queues == 0 || queues > most_queues) return;
-  for (const auto& each : investigate(store, {}, [](std::size_t, std::size_t) {}).deadlocks) {
-    std::set<std::string> names;
-    for (const party* member : each.members)
-      for (const auto& held : member->holds) names.insert(printable(held.name));
-    fmt::print("\n{} among {}: 'holdfast why --all' says what ends it\n", palette{stdout}.red("deadlock"),
-               fmt::join(names, ", "));
-  }
-}
-
 std::vector<lock_summary> listed(const client& store, bool all) {
   const elapsed_line shown{"listing the locks of " + printable(store.url())};
   return store.list(all);
@@ -88,8 +56,8 @@ int perform(const ls_command& request) {
     for (const auto& lock : locks) print_line(describe(lock));
   } else if (!locks.empty()) {
     print_table(locks, request.all);
-    print_pause(store, locks);
-    print_deadlocks(store, locks);
+    if (const auto pause = pause_headline(store, locks)) fmt::print("\n{}\n", *pause);
+    for (const auto& each : deadlock_headlines(store, locks)) fmt::print("\n{}\n", palette{stdout}.red(each));
   } else if (is_terminal(stdout)) {
     // Another user, as with sudo, has another default store.
     const auto where =

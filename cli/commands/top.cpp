@@ -31,10 +31,11 @@ using namespace std::chrono_literals;
 /// Of so many queues the first waiter is looked at each time: each costs a request.
 constexpr std::size_t most_looks = 20;
 /// The table of a busy store changes all the time, and nobody reads faster.
-constexpr store_reader::pace pace{.shortest_pause = 500ms, .longest_pause = 2s};
+constexpr store_reader::pace pace{.shortest_pause = 500ms, .longest_pause = 2s, .with_headlines = true};
 /// A store that has not answered for longer is told.
 constexpr auto overdue = 3s;
 constexpr std::size_t most_message_lines = 3;
+constexpr std::size_t most_headlines = 3;
 /// So that the cause of a failure is shown soon, and not after the usual time for retries.
 constexpr auto retry_limit = 2s;
 
@@ -128,6 +129,7 @@ class session {
   void take_view() {
     if (auto seen = reader_.take()) {
       board_.update(std::move(seen->locks), seen->longest_waits, seen->inspected, seen->when);
+      headlines_ = std::move(seen->headlines);
       // It may be of a lock that was looked into before.
       if (seen->detail && seen->detail->name == detail_) state_ = std::move(*seen->detail);
       if (std::exchange(is_error_, false)) message_.clear();
@@ -280,8 +282,11 @@ class session {
     const auto message =
         wrapped(question_ ? question_text(*question_) : message_, width - 1, most_message_lines);
     const std::size_t below = message.size() + 1;  // and the keys
-    const std::size_t room = height > below + 1 ? height - below - 1 : 0;
     std::vector<std::string> all{colours.bold(fit(head()))};
+    for (std::size_t i = 0; i < std::min(headlines_.size(), most_headlines); ++i)
+      all.push_back(colours.red(fit(headlines_[i])));
+    const std::size_t taken = all.size() + below;
+    const std::size_t room = height > taken ? height - taken : 0;
     if (detail_.empty()) {
       auto lines = board_.lines(width - 1, room, colours);
       std::ranges::move(lines, std::back_inserter(all));
@@ -307,6 +312,7 @@ class session {
   std::string url_;
   screen screen_;
   board board_;
+  std::vector<std::string> headlines_;
   std::string detail_;               // the name that is looked into; empty: the table is shown
   std::optional<lock_state> state_;  // of that name; empty: not read yet
   std::optional<hold_of> question_;

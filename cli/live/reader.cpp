@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "output/text.hpp"
+#include "why/headlines.hpp"
 #include <holdfast/error.hpp>
 
 namespace holdfast::cli {
@@ -17,6 +18,9 @@ using namespace std::chrono_literals;
 
 /// So that the end of an outage is noticed soon, whatever the pace.
 constexpr duration longest_pause_after_failure = 2s;
+/// Between two readings of all queues for deadlocks, and at least so many times as long as one takes.
+constexpr boot_clock::duration deadlocks_pause = 5s;
+constexpr int deadlocks_share = 20;
 
 }  // namespace
 
@@ -71,11 +75,13 @@ void store_reader::read_once() {
     actions = std::exchange(actions_, {});
   }
   for (const auto& action : actions) carry_out(action);
+  if (!actions.empty()) deadlocks_due_ = {};  // it may have ended one
   view seen;
   seen.when = boot_clock::now();
   seen.locks = locks_.list();
   seen.longest_waits = waits_of(waits);
   seen.inspected = std::move(waits);
+  if (pace_.with_headlines) seen.headlines = headlines_of(seen.locks);
   if (!detail.empty()) {
     seen.detail = locks_.inspect(detail, most_waiters).value_or(lock_state{});
     seen.detail->name = detail;
@@ -105,6 +111,18 @@ wait_lengths store_reader::waits_of(const std::vector<std::string>& names) const
     }
   }
   return result;
+}
+
+std::vector<std::string> store_reader::headlines_of(const std::vector<lock_summary>& locks) {
+  const auto began = boot_clock::now();
+  if (began >= deadlocks_due_) {
+    deadlocks_ = deadlock_headlines(locks_, locks);
+    const auto now = boot_clock::now();
+    deadlocks_due_ = now + std::max(deadlocks_pause, deadlocks_share * (now - began));
+  }
+  auto all = deadlocks_;
+  if (auto pause = pause_headline(locks_, locks)) all.insert(all.begin(), *std::move(pause));
+  return all;
 }
 
 void store_reader::publish(view seen, duration reading_time) {

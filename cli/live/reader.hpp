@@ -22,6 +22,7 @@ class store_reader {
   struct pace {
     duration shortest_pause;  ///< between two readings, also while the store tells of changes
     duration longest_pause;  ///< what ends with its ttl changes nothing at the store: it is read now and then
+    bool with_headlines = false;  ///< see view::headlines
   };
   /// A pause is also as long as the reading before it, so that the store is left alone half of the time.
   /// After a reading that failed it is at most two seconds.
@@ -39,7 +40,8 @@ class store_reader {
     std::vector<lock_summary> locks;
     std::vector<std::string> inspected;  // the names whose wait was wanted, whether somebody waits or not
     wait_lengths longest_waits;
-    std::optional<lock_state> detail;  // of the name that was wanted
+    std::optional<lock_state> detail;    // of the name that was wanted
+    std::vector<std::string> headlines;  // why nothing is granted, and deadlocks
     boot_clock::time_point when;
   };
   /// Readable when there is something to take.
@@ -70,6 +72,7 @@ class store_reader {
   void read_once();
   void carry_out(const std::function<std::string(const client&)>& action);
   [[nodiscard]] wait_lengths waits_of(const std::vector<std::string>& names) const;
+  [[nodiscard]] std::vector<std::string> headlines_of(const std::vector<lock_summary>& locks);
   void publish(view seen, duration reading_time);
   void say(std::string text, bool is_error);
 
@@ -86,6 +89,8 @@ class store_reader {
   std::optional<news> message_;
   std::optional<boot_clock::time_point> answered_at_;
   duration reading_time_{};
+  std::vector<std::string> deadlocks_;  // as they were read last; of the thread alone
+  boot_clock::time_point deadlocks_due_{};
   std::shared_ptr<void> watch_;
   std::jthread thread_;  // the last: it uses the others
 };

@@ -239,6 +239,39 @@ TEST_F(top, shows_the_locks_and_follows_them) {
   EXPECT_EQ(screen.wait(), 0);
 }
 
+TEST_F(top, names_a_deadlock_as_long_as_there_is_one) {
+  const auto run = "exec " + std::string{HOLDFAST_COMMAND} + " run ";
+  const auto first = start_holder("a", {}, "until [ -e $D/both ]; do sleep 0.05; done; " + run + "b -- true");
+  const auto second = start_holder("b", {}, run + "a -- true");
+  ASSERT_TRUE(waiters("a", 1));
+  auto screen = open();
+  EXPECT_TRUE(screen.shows("2 locks, by waiters"));
+  write_file(file("both"), "");
+  EXPECT_TRUE(screen.shows("deadlock among a, b: 'holdfast why --all' says what ends it"));
+  screen.type("\r");
+  EXPECT_TRUE(screen.shows("held by"));
+  EXPECT_TRUE(screen.shows("deadlock among a, b")) << "beside one lock, too";
+  screen.type("f");
+  EXPECT_TRUE(screen.shows("y end this hold"));
+  screen.type("y");
+  EXPECT_TRUE(screen.shows("the hold was ended by force"));
+  EXPECT_TRUE(eventually([&] {
+    const auto drawn = screen.rest();
+    const auto last = drawn.rfind("\x1b[H");
+    if (last == std::string::npos || last == 0) return false;
+    const auto whole = drawn.rfind("\x1b[H", last - 1);
+    return whole != std::string::npos && drawn.substr(whole, last - whole).find("deadlock") == drawn.npos;
+  })) << "it has ended";
+}
+
+TEST_F(top, says_why_a_server_that_has_started_grants_nothing) {
+  const redis_server server;
+  const auto url = server.guarded_url("?failover_guard=1h");
+  const auto waiter = start({"run", "x", "-q", "--store", url, "--", "true"});
+  auto screen = open({"--store", url});
+  EXPECT_TRUE(screen.shows(" more: the server was started "));
+}
+
 TEST_F(top, asks_a_holder_again_and_keeps_the_reason) {
   const auto holder = start_holder("job");
   EXPECT_EQ(holdfast({"release", "--ask", "job", "--reason", "deploy"}).status, 0);

@@ -45,6 +45,7 @@ store_reader::view view_of(std::vector<lock_summary> locks, duration after, wait
           .inspected = std::move(inspected),
           .longest_waits = std::move(waits),
           .detail = {},
+          .headlines = {},
           .when = start_of_time + after};
 }
 
