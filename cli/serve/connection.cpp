@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <boost/asio/ip/network_v6.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -68,6 +69,12 @@ std::string text_of(const tcp::endpoint& peer) {
   return fmt::format("{}:{}", in_url(peer.address().to_string()), peer.port());
 }
 
+std::string client_at(const boost::asio::ip::address& address) {
+  constexpr unsigned short network_bits = 64;
+  if (address.is_v4()) return address.to_string();
+  return boost::asio::ip::make_network_v6(address.to_v6(), network_bits).canonical().to_string();
+}
+
 std::string head_of(const http_reply& reply, bool keeps_alive) {
   const auto reason = http::obsolete_reason(http::int_to_status(reply.status));
   std::string head = fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\n{}", reply.status, text_of(reason),
@@ -89,6 +96,7 @@ class http_connection final : public connection,
         connections_{connections},
         limits_{limits},
         peer_{text_of(peer)},
+        client_{client_at(peer.address())},
         stream_{std::forward<Arguments>(stream)...} {}
 
   void start() {
@@ -113,6 +121,7 @@ class http_connection final : public connection,
 
   [[nodiscard]] std::optional<boot_clock::time_point> idle_since() const override { return idle_since_; }
   [[nodiscard]] bool is_stream() const override { return is_stream_; }
+  [[nodiscard]] const std::string& client() const override { return client_; }
   [[nodiscard]] const text_parts& unsent() const override { return unsent_; }
   [[nodiscard]] boot_clock::time_point sending_since() const override { return sending_since_; }
 
@@ -247,7 +256,7 @@ class http_connection final : public connection,
   }
 
   void begin_stream(const http_reply& reply) {
-    if (!connections_.has_room_for_stream()) {
+    if (!connections_.make_room_for_stream(client_)) {
       keeps_alive_ = false;
       return send(error_reply(503, "busy", "too many streams of events are open"));
     }
@@ -279,6 +288,7 @@ class http_connection final : public connection,
   connection_set& connections_;
   connection_limits limits_;
   std::string peer_;
+  std::string client_;
   Stream stream_;
   beast::flat_buffer buffer_{largest_header + largest_body + read_size};
   std::optional<http::request_parser<http::string_body>> parser_;

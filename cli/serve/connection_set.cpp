@@ -1,6 +1,7 @@
 #include "serve/connection_set.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace holdfast::cli {
 
@@ -70,9 +71,22 @@ bool connection_set::make_room_for(const text_parts& parts, boot_clock::time_poi
   return true;
 }
 
-bool connection_set::has_room_for_stream() const {
-  return static_cast<std::size_t>(
-             std::ranges::count_if(all_, [](const auto& each) { return each->is_stream(); })) < most_streams;
+bool connection_set::make_room_for_stream(const std::string& client) {
+  std::map<std::string, std::vector<std::shared_ptr<connection>>> streams;
+  std::size_t count = 0;
+  for (const auto& each : all_) {
+    if (!each->is_stream()) continue;
+    streams[each->client()].push_back(each);
+    ++count;
+  }
+  if (count < most_streams) return true;
+  const auto own = streams[client].size();
+  const auto& largest =
+      std::ranges::max_element(streams, {}, [](const auto& each) { return each.second.size(); })->second;
+  if (largest.size() < own + 2) return false;
+  largest.front()->close();
+  remove(largest.front());
+  return true;
 }
 
 void connection_set::wake_streams() {

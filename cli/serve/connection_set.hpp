@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "serve/shared_text.hpp"
@@ -29,6 +30,8 @@ class connection {
   /// request is being served.
   [[nodiscard]] virtual std::optional<boot_clock::time_point> idle_since() const = 0;
   [[nodiscard]] virtual bool is_stream() const = 0;
+  /// Who its client is: the address; of IPv6 the network, since a host may have all addresses of it.
+  [[nodiscard]] virtual const std::string& client() const = 0;
   /// The texts of a reply or an event that its client has not taken yet.
   [[nodiscard]] virtual const text_parts& unsent() const = 0;
   /// When it began with them.
@@ -58,7 +61,10 @@ class connection_set {
   [[nodiscard]] bool make_room_for(const text_parts& parts, boot_clock::time_point now);
   void add(std::shared_ptr<connection> one) { all_.insert(std::move(one)); }
   void remove(const std::shared_ptr<connection>& one) { all_.erase(one); }
-  [[nodiscard]] bool has_room_for_stream() const;
+  /// Makes room for one more stream of this client. Where all places are taken, the client with the most
+  /// streams loses one to a client that has two less: nobody takes all of them, but for a proxy, whose
+  /// readers all have its address. \return whether there is room.
+  [[nodiscard]] bool make_room_for_stream(const std::string& client);
   void wake_streams();
   void close_all();
 

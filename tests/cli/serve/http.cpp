@@ -25,9 +25,13 @@ std::system_error failed(const char* call) { return {errno, std::generic_categor
 
 }  // namespace
 
-connection::connection(std::uint16_t port, int receive_buffer)
+connection::connection(std::uint16_t port, int receive_buffer, std::uint32_t from)
     : fd_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
   if (receive_buffer != 0) ::setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+  sockaddr_in own{};
+  own.sin_family = AF_INET;
+  own.sin_addr.s_addr = htonl(from);
+  if (from != 0) ::bind(fd_, reinterpret_cast<const sockaddr*>(&own), sizeof own);
   sockaddr_in to{};
   to.sin_family = AF_INET;
   to.sin_port = htons(port);

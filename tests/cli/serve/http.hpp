@@ -15,8 +15,9 @@ namespace holdfast::test {
 class connection {
  public:
   /// \param receive_buffer bytes that the kernel takes for a reader that does not read; zero: its default.
+  /// \param from an address of the loopback; zero: the kernel's choice.
   /// \throws std::system_error when nobody listens.
-  explicit connection(std::uint16_t port, int receive_buffer = 0);
+  explicit connection(std::uint16_t port, int receive_buffer = 0, std::uint32_t from = 0);
   ~connection();
   connection(connection&& other) noexcept;
   connection(const connection&) = delete;

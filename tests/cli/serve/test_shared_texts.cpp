@@ -153,12 +153,14 @@ class fake_connection final : public cli::connection {
     return kind_ == kind::idle ? std::optional{since_} : std::nullopt;
   }
   [[nodiscard]] bool is_stream() const override { return kind_ == kind::stream; }
+  [[nodiscard]] const std::string& client() const override { return client_; }
   [[nodiscard]] const text_parts& unsent() const override { return texts_; }
   [[nodiscard]] boot_clock::time_point sending_since() const override { return since_; }
 
   bool is_closed = false;
 
  private:
+  std::string client_ = "::1";
   text_parts texts_;
   boot_clock::time_point since_;
   kind kind_;

@@ -89,5 +89,20 @@ TEST_F(serve_streams, are_bounded_in_number_and_leave_room_for_requests) {
   EXPECT_TRUE(streams.front().is_ended());
 }
 
+TEST_F(serve_streams, are_shared_by_the_addresses_that_ask_for_them) {
+  serve();
+  std::vector<connection> streams;
+  for (int i = 0; i < 32; ++i) streams.push_back(open_stream());
+  const auto status_from = [&](std::uint32_t address) {
+    connection& one = streams.emplace_back(port(), 0, address);
+    one.send("GET /api/events HTTP/1.1\r\nHost: " + authority() + "\r\n\r\n");
+    return read_reply(one, false).status;
+  };
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(status_from(0x7f000002), 200) << i;
+  EXPECT_EQ(status_from(0x7f000002), 503) << "it has as many as the other";
+  EXPECT_EQ(status_from(0x7f000001), 503) << "nobody takes them in turn";
+  EXPECT_EQ(status_from(0x7f000003), 200);
+}
+
 }  // namespace
 }  // namespace holdfast::test
