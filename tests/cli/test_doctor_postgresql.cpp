@@ -63,6 +63,14 @@ TEST_F(doctor_on_postgresql, tells_a_store_that_is_away_as_other_commands_do) {
   expect_out_of_reach("postgresql://127.0.0.1:1/holdfast");
 }
 
+TEST_F(doctor_on_postgresql, finds_a_password_that_the_server_does_not_ask_for) {
+  const postgresql_server open;
+  is(condition(place_of(open, "holdfast:mistyped"), "password"), "warning", "the server did not ask for it",
+     "pg_hba.conf");
+  const postgresql_server closed{{.password = "secret"}};
+  for (const auto& each : findings(place(closed), {})) EXPECT_NE(each["condition"], "password");
+}
+
 TEST_F(doctor_on_postgresql, finds_a_server_that_is_far_away) {
   postgresql_server server{{.durable = true}};
   make_store(server);

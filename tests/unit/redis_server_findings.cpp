@@ -79,6 +79,16 @@ TEST(redis_server_findings, tell_of_a_server_that_is_open_to_other_hosts) {
   EXPECT_EQ(condition(open, "access").result, grade::unknown);
 }
 
+TEST(redis_server_findings, warn_of_a_password_that_nobody_asks_for) {
+  server_facts open = facts();
+  open.gives_password = true;
+  EXPECT_EQ(condition(open, "password").condition, "") << "it is asked for";
+  open.is_open = true;
+  EXPECT_EQ(condition(open, "password").result, grade::warning);
+  open.gives_password = false;
+  EXPECT_EQ(condition(open, "password").condition, "");
+}
+
 TEST(redis_server_findings, tell_of_writes_that_go_without_the_disk_while_the_file_is_written_anew) {
   server_facts kept = facts();
   kept.info["aof_enabled"] = "1";

@@ -28,6 +28,8 @@ server_facts opening::examine() {
   connect();
   server_facts facts;
   facts.place = to_.link.place;
+  facts.password_unused = (to_.password.is_given() || to_.connection.contains("password")) &&
+                          PQconnectionUsedPassword(session_.get()) == 0;
   const std::string backend = text("SELECT pg_catalog.pg_backend_pid()");
   ask("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY");
   check_version();

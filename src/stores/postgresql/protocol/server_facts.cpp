@@ -27,6 +27,11 @@ class examination {
   std::vector<finding> run() && {
     if (facts_.has_read("settings")) examine_settings();
     if (facts_.has_read("session")) examine_line();
+    if (facts_.password_unused) {
+      found_.add("password", grade::warning, "the client gives a password, and the server did not ask for it",
+                 "a wrong one is let in, too, until the day on which the server asks for it",
+                 "scram-sha-256 in place of trust or peer in the line of pg_hba.conf; or give no password");
+    }
     if (facts_.has_read("store")) examine_store();
     if (facts_.has_read("rights of others")) examine_access(facts_, of_, found_);
     if (facts_.has_read("transactions")) examine_transactions();

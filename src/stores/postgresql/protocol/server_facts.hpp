@@ -35,6 +35,7 @@ struct server_facts : server_answers {
 
   std::string place;
   line way = line::direct;
+  bool password_unused = false;  // one is given, and the server let the client in without asking for it
   std::chrono::microseconds clock_ahead{};  // of this host's
   std::chrono::microseconds round_trip{};
 

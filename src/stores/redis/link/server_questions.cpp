@@ -140,6 +140,7 @@ server_facts facts_of(const settings& in, const server_address& at, const tls_co
   server_facts facts;
   facts.place = at.place();
   facts.user = in.login.user;
+  facts.gives_password = in.login.password.is_given() && in.login.user == "default";
   facts.is_local = is_local(at);
   facts.has_guard = !in.is_cluster() && !in.is_quorum();
 

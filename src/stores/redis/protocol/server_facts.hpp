@@ -37,6 +37,7 @@ struct server_facts {
   bool is_local = false;      // the address leads to no other host
   /// Whether it takes commands of whoever gives no password; empty: not known.
   std::optional<bool> is_open;
+  bool gives_password = false;  // the client, as the user "default", whose password `is_open` is about
   std::optional<std::chrono::microseconds> clock_ahead;  // of this host's
   std::optional<std::chrono::microseconds> script_time;  // the median of a script's round trips
   std::string guard_marker;  // see lua/guard.lua; empty: there is none, or it was not asked for

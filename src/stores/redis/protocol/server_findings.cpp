@@ -64,6 +64,7 @@ class examination {
     examine_clock();
     examine_scripts();
     examine_access();
+    examine_password();
     examine_rights();
     examine_cluster(facts_, found_);
     examine_keys(facts_, in_, found_);
@@ -347,6 +348,14 @@ class examination {
     add("access", grade::warning, "it takes commands of everybody who reaches it",
         "whoever may write its keys may end everybody's locks",
         "ACL SETUSER locks on >SECRET ... as in docs/stores/redis.md, and ACL SETUSER default off");
+  }
+
+  /// Without a password of its own a user is let in with any.
+  void examine_password() {
+    if (!facts_.gives_password || !facts_.is_open.value_or(false)) return;
+    add("password", grade::warning, "the client gives a password, and the server asks for none",
+        "a wrong one is let in, too, until the day on which the server gets a password",
+        "CONFIG SET requirepass SECRET; CONFIG REWRITE; or give no password");
   }
 
   [[nodiscard]] bool is_reached_from_elsewhere() const {
