@@ -31,9 +31,9 @@ constexpr auto between_notes = 1s;
 constexpr std::size_t longest_noted_name = 512;
 
 std::string account_of(const http_request& request, const route& where) {
-  return fmt::format("holdfast serve: {} of '{}' by {}",
-                     where.to == endpoint::ask ? "request to release" : "forced release",
-                     shortened(printable(where.name), longest_noted_name), request.peer);
+  return fmt::format("holdfast serve: {} {} '{}'", request.peer,
+                     where.to == endpoint::ask ? "asks for the release of" : "ends by force the hold of",
+                     shortened(printable(where.name), longest_noted_name));
 }
 
 std::string outcome_of(unsigned status) {
@@ -99,7 +99,7 @@ void service::change(const http_request& request, const route& where, const hand
         // Here, and not where the reply arrives: the server may end before that, and the hold has ended all
         // the same.
         *was_asked = true;
-        audit("asked");
+        audit("begun");
         auto reply = answered([&] { return act(locks, where.name, body); });
         audit(outcome_of(reply.status));
         return reply;

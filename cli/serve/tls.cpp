@@ -1,8 +1,11 @@
 #include "serve/tls.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "failure.hpp"
+#include "output/terminal.hpp"
+#include "output/text.hpp"
 
 namespace holdfast::cli {
 
@@ -31,6 +34,11 @@ std::unique_ptr<ssl::context> open_tls(const std::string& certificate, const std
   context->set_password_callback([](std::size_t, ssl::context::password_purpose) { return std::string{}; });
   context->use_private_key_file(key, ssl::context::pem, problem);
   if (problem) throw unusable("key", key, problem);
+  struct stat file{};
+  if (::stat(key.c_str(), &file) == 0 && (file.st_mode & S_IROTH) != 0) {
+    complain(fmt::format("holdfast: every user of this host may read the key '{0}': chmod o= '{0}'\n",
+                         printable(key)));
+  }
   return context;
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "runtime/io_deadline.hpp"
@@ -103,11 +105,35 @@ database_schema make_schema(const store_url& url, std::string text, std::functio
           }};
 }
 
+namespace {
+
+/// Of a store whose URL names the client's private key; without `key` it is in the file of `cert`.
+/// PostgreSQL's client looks at its own.
+void examine_key(store_url url, std::vector<finding>& to) {
+  const auto certificate = url.take("cert");
+  const std::string file = url.take("key").value_or(certificate.value_or(""));
+  std::error_code problem;
+  const auto rights = std::filesystem::status(file, problem).permissions();
+  if (file.empty() || problem) return;
+  if ((rights & std::filesystem::perms::others_read) == std::filesystem::perms::none) {
+    to.push_back(
+        {"this host", "key", finding::grade::kept, "not everybody may read the key " + file, {}, {}});
+    return;
+  }
+  to.push_back({"this host", "key", finding::grade::warning,
+                "every user of this host may read the key " + file,
+                "whoever reads it may log in with it, as this client", "chmod o= '" + file + "'"});
+}
+
+}  // namespace
+
 std::vector<finding> diagnose(store_url url, const client_options& options) {
   require_password(url, options);
   const entry& found = entry_of(url);
+  const store_url whole = url;  // of which the store takes its options
   try {
     auto all = found.diagnose(url, options);
+    examine_key(whole, all);
     // Clients of the others stand still together with their store.
     if (found.is_in_server()) all.push_back(vm_clock_finding(read_clock_facts()));
     return all;

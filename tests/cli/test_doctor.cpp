@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "cli/serve/fixture.hpp"
@@ -185,6 +186,34 @@ TEST_F(doctor, finds_a_virtual_machine_whose_clock_stands_still_with_it) {
   EXPECT_EQ(found["subject"], "this host");
   EXPECT_EQ(found["condition"], "vm clock");
   is(found, "warning", "the clock source is kvm-clock", "clocksource=tsc");
+}
+
+TEST_F(doctor, finds_a_password_that_the_server_does_not_ask_for) {
+  redis_server open;
+  open.forget_start();
+  const auto url = "redis://:mistyped@127.0.0.1:" + std::to_string(open.port());
+  is(condition(url, "password", 1), "warning", "the server asks for none", "CONFIG SET requirepass");
+  open.ask({"ACL", "SETUSER", "locks", "on", ">secret", "~*", "&*", "+@all"});
+  for (const auto& each : findings("redis://locks:secret@127.0.0.1:" + std::to_string(open.port()), {}))
+    EXPECT_NE(each["condition"], "password") << "that user has one";
+  redis_server::settings options;
+  options.password = "secret";
+  redis_server closed{options};
+  closed.forget_start();
+  for (const auto& each : findings(closed.guarded_url(), 0)) EXPECT_NE(each["condition"], "password");
+}
+
+TEST_F(doctor, finds_a_key_that_every_user_may_read) {
+  redis_server::settings options;
+  options.tls = true;
+  redis_server server{options};
+  server.forget_start();
+  const auto own = server.client_pair();
+  const auto url = fmt::format("rediss://localhost:{}?ca={}&cert={}&key={}", server.tls_port(),
+                               server.authority().authority(), own.certificate, own.key);
+  is_kept(condition(url, "key", 0), "not everybody may read the key ");
+  std::filesystem::permissions(own.key, std::filesystem::perms{0644});
+  is(condition(url, "key", 1), "warning", "every user of this host may read the key ", "chmod o= ");
 }
 
 TEST_F(doctor, finds_rights_that_are_missing) {

@@ -184,8 +184,9 @@ TEST_F(serve_access, ends_a_hold_for_whoever_has_the_secret) {
   EXPECT_EQ(reply.status, 200) << reply.body;
   EXPECT_FALSE(held("x/y"));
   EXPECT_EQ(ask("POST", path, of_the_page(), body).status, 409);
-  EXPECT_THAT(server().err(), HasSubstr("holdfast serve: forced release of 'x/y' by 127.0.0.1:"));
-  EXPECT_THAT(server().err(), HasSubstr(fmt::format(", token {}: asked\n", token.get<std::uint64_t>())));
+  EXPECT_THAT(server().err(),
+              ContainsRegex("holdfast serve: 127.0.0.1:[0-9]+ ends by force the hold of 'x/y', token "));
+  EXPECT_THAT(server().err(), HasSubstr(fmt::format(", token {}: begun\n", token.get<std::uint64_t>())));
   EXPECT_THAT(server().err(), HasSubstr(fmt::format(", token {}: done 200\n", token.get<std::uint64_t>())));
   EXPECT_THAT(server().err(), HasSubstr(": refused, the secret is wrong\n"));
   EXPECT_THAT(server().err(), Not(HasSubstr(secret)));
@@ -195,9 +196,9 @@ TEST_F(serve_access, notes_the_start_of_a_name_that_is_too_long_for_a_lock) {
   serve_with_secret();
   const std::string longest(512, 'x');
   EXPECT_EQ(ask("POST", "/api/locks/" + longest + "yyyy/release", of_the_page("wrong")).status, 401);
-  EXPECT_THAT(server().err(), HasSubstr("forced release of '" + longest.substr(1) + "…' by 127.0.0.1:"));
+  EXPECT_THAT(server().err(), HasSubstr(" ends by force the hold of '" + longest.substr(1) + "…': refused"));
   EXPECT_EQ(ask("POST", "/api/locks/" + longest + "/ask", of_the_page()).status, 409);
-  EXPECT_THAT(server().err(), HasSubstr("request to release of '" + longest + "' by 127.0.0.1:"));
+  EXPECT_THAT(server().err(), HasSubstr(" asks for the release of '" + longest + "': begun"));
 }
 
 TEST_F(serve_access, asks_a_holder_with_the_reason) {
@@ -353,6 +354,7 @@ TEST_F(serve_access, speaks_tls_on_any_address) {
   EXPECT_THAT(holdfast(any).err, HasSubstr("--host"));
   serve({tls[0], tls[1], tls[2], tls[3], "--host", "locks.example.org"});
   EXPECT_THAT(server().out(), HasSubstr("https://127.0.0.1:"));
+  EXPECT_EQ(server().err(), "");
   const auto ask = [&](const std::string& options) {
     const auto line = fmt::format(
         "printf 'GET /healthz HTTP/1.1\\r\\nHost: locks.example.org\\r\\nConnection: close\\r\\n\\r\\n' | "
@@ -374,6 +376,15 @@ TEST_F(serve_access, speaks_tls_on_any_address) {
   std::vector<connection> silent;
   for (int i = 0; i < 64; ++i) silent.emplace_back(port());
   EXPECT_THAT(ask("").out, HasSubstr("200")) << "though 64 clients stand in the handshake";
+}
+
+TEST_F(serve_access, warns_of_a_key_that_every_user_may_read) {
+  const auto own = certificates{scratch_}.issue("server", "IP:127.0.0.1");
+  std::filesystem::permissions(own.key, std::filesystem::perms{0644});
+  serve({"--tls-cert", own.certificate, "--tls-key", own.key});
+  EXPECT_EQ(
+      server().err(),
+      fmt::format("holdfast: every user of this host may read the key '{0}': chmod o= '{0}'\n", own.key));
 }
 
 }  // namespace

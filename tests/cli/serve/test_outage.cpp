@@ -179,12 +179,12 @@ TEST_F(serve_outage, leaves_a_line_of_a_change_that_was_under_way_when_it_ended)
   releasing.send("POST /api/locks/x/release HTTP/1.1\r\nHost: " + authority() + "\r\nOrigin: http://" +
                  authority() + "\r\nContent-Type: application/json\r\nAuthorization: Bearer " + secret +
                  "\r\nContent-Length: 12\r\n\r\n{\"token\": 7}");
-  const auto has_line = [&] { return server().err().find(", token 7: asked\n") != std::string::npos; };
+  const auto has_line = [&] { return server().err().find(", token 7: begun\n") != std::string::npos; };
   EXPECT_TRUE(eventually(has_line)) << "before the store has answered";
   server().signal(SIGTERM);
   const auto said = server().wait();
-  EXPECT_THAT(said.err, HasSubstr("forced release of 'x' by 127.0.0.1:"));
-  EXPECT_THAT(said.err, HasSubstr(", token 7: asked\n"));
+  EXPECT_THAT(said.err, HasSubstr(" ends by force the hold of 'x'"));
+  EXPECT_THAT(said.err, HasSubstr(", token 7: begun\n"));
   EXPECT_THAT(said.err, testing::Not(HasSubstr("done")));
   redis.go_on();
 }
