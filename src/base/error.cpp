@@ -17,7 +17,7 @@ class errc_category final : public std::error_category {
       case errc::invalid_name: return "invalid lock name";
       case errc::invalid_argument: return "invalid argument";
       case errc::invalid_url: return "invalid store URL";
-      case errc::wrong_type: return "in use as another kind of lock";
+      case errc::wrong_type: return "in use as another kind of lock, or with another number";
       case errc::foreign_store: return "not a Holdfast store";
       case errc::corrupt_store: return "the store is damaged";
       case errc::permission_denied: return "permission denied";
@@ -42,6 +42,14 @@ class errc_category final : public std::error_category {
   }
 };
 
+/// A message that was made of what() of another error of the same code ends with its text, which
+/// std::system_error would append once more.
+std::string without_text_of(const std::error_code& code, std::string message) {
+  const std::string text = ": " + code.message();
+  if (message.ends_with(text)) message.resize(message.size() - text.size());
+  return message;
+}
+
 }  // namespace
 
 const std::error_category& category() noexcept {
@@ -50,7 +58,7 @@ const std::error_category& category() noexcept {
 }
 
 error::error(std::error_code code, const std::string& message)
-    : std::system_error{code, message}, detail_{message} {}
+    : std::system_error{code, without_text_of(code, message)}, detail_{without_text_of(code, message)} {}
 
 error::~error() = default;
 

@@ -48,5 +48,12 @@ TEST(errors, are_thrown_with_code_and_sentence) {
   }
 }
 
+TEST(errors, say_the_text_of_their_code_once) {
+  const error cause{errc::exhausted, "cannot create a thread"};
+  const error failed{errc::exhausted, std::string{"cannot open the client: "} + cause.what()};
+  EXPECT_STREQ(failed.what(), "cannot open the client: cannot create a thread: out of resources");
+  EXPECT_EQ(failed.detail(), "cannot open the client: cannot create a thread");
+}
+
 }  // namespace
 }  // namespace holdfast
