@@ -130,7 +130,8 @@ class HOLDFAST_EXPORT client {
   /// thread for callbacks, one at a time: one that blocks delays the callbacks of `lease::on_lost` and
   /// nothing else. An exception that it throws ends the process.
   /// \return a handle. Destroying it ends the watch, and waits for a call of `changed` that runs, except when
-  ///         `changed` itself destroys it. It may outlive the client.
+  ///         `changed` itself destroys it. It may outlive the client, after whose end no call begins: `changed`
+  ///         may close or destroy the client.
   /// \throws holdfast::error errc::invalid_argument for an empty function; errc::closed.
   [[nodiscard]] std::shared_ptr<void> watch(std::function<void()> changed) const;
   /// As above, for one name: calls `changed` when its state may have changed, by a claim, a grant, a release

@@ -50,9 +50,9 @@ std::shared_ptr<void> client_core::watch(store::watched target, std::function<vo
     const core_lock now{parts_->loop};
     begun->watch = parts_->store->port().watch(std::move(target), [this, shared, due] {
       if (due->exchange(true)) return;
-      parts_->loop.defer_callback([shared, due] {
+      parts_->loop.defer_callback([this, shared, due] {
         *due = false;
-        shared->call();
+        if (!is_closed()) shared->call();
       });
     });
   }

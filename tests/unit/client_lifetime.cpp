@@ -5,6 +5,7 @@
 #include <future>
 #include <gtest/gtest.h>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -87,6 +88,30 @@ TEST_F(client_lifetime, ends_with_a_wait_at_a_latch_and_at_a_barrier) {
       rendezvous_handle{kind, locks, name, 2, std::nullopt}.async_meet({}, std::move(handler));
     });
   }
+}
+
+// One call is posted behind another, which destroys the client.
+TEST_F(client_lifetime, ends_the_calls_of_its_watches) {
+  auto locks = std::make_unique<client>(store);
+  auto held = mutex{*locks, "x"}.acquire();
+  std::promise<void> lost;
+  held.on_lost([&](std::error_code) { lost.set_value(); });  // posted last, when the client has ended
+  std::promise<void> begin;
+  int calls = 0;
+  const auto changed = [&, begun = begin.get_future().share()] {
+    begun.wait();
+    ++calls;
+    locks.reset();
+  };
+  const auto one = locks->watch(changed);
+  const auto two = locks->watch(changed);
+  std::promise<void> both_are_due;
+  std::once_flag once;
+  const auto later = other_.watch([&] { std::call_once(once, [&] { both_are_due.set_value(); }); });
+  both_are_due.get_future().wait();
+  begin.set_value();
+  ASSERT_EQ(lost.get_future().wait_for(60s), std::future_status::ready);
+  EXPECT_EQ(calls, 1);
 }
 
 }  // namespace
