@@ -69,6 +69,8 @@ void subcommands::add_run(CLI::App& app) {
   add_label(command, run.wish.label);
   add_store(command, run.store);
   command->footer(
+      "Example: holdfast run nightly --wait 10m -- restic backup /srv\n"
+      "\n"
       "COMMAND finds HOLDFAST_TOKEN and HOLDFAST_NAME in its environment, and of names after\n"
       "--and HOLDFAST_TOKEN_2, HOLDFAST_NAME_2 and so on.\n"
       "The exit status is that of COMMAND, or\n"

@@ -35,7 +35,8 @@ TEST_F(usage, help_explains_every_command) {
     EXPECT_EQ(by_command.out, by_flag.out);
     EXPECT_THAT(by_command.out, HasSubstr("Usage: holdfast"));
   }
-  EXPECT_THAT(holdfast({"help", "run"}).out, HasSubstr("-- COMMAND"));
+  EXPECT_THAT(holdfast({"help", "run"}).out,
+              AllOf(HasSubstr("-- COMMAND"), HasSubstr("Example: holdfast run ")));
 }
 
 TEST_F(usage, store_options_may_stand_before_the_command) {

@@ -19,7 +19,8 @@ struct verdict {
 
 constexpr auto busy = "other sessions changed the same rows at the same moment";
 constexpr auto entry = "check the user and the password";
-constexpr auto grants = "grant this user the tables and procedures";
+constexpr auto grants =
+    "grant this user the tables and procedures; 'holdfast schema' prints both, for what is not there yet";
 constexpr auto plugin =
     "Holdfast does not allow this authentication plugin here; plugins that show the server the password need "
     "verified TLS (ca=)";
