@@ -34,7 +34,8 @@ namespace holdfast {
 /// excluded; a name in use as a semaphore fails with errc::wrong_type.
 ///
 /// *Threads.* All members may be called from any thread at any time. The object must outlive all calls that
-/// block; destroying it releases the hold that it keeps.
+/// block; destroying it releases the hold that it keeps. It is neither copyable nor movable, as std::mutex. A
+/// container keeps leases, which outlive the mutex: `mutex{locks, name}.acquire()`.
 ///
 /// *Several at once.* std::scoped_lock locks any number of mutexes: it unlocks all of them and tries again
 /// when one is not free. Name them in the same order everywhere. Threads that name them in opposite orders do
