@@ -84,14 +84,11 @@ void lease_manager::on_granted(claim_id id, const wish& request, const store::gr
       std::make_shared<lease_record>(store::hold{c.name, c.owner, grant.token, store::store_ttl(c)}, c.mode,
                                      c.permits, request.margin, request.renews, c.retry);
   lease->grace = c.grace;
-  const time_point now = time_.now();
-  if (request.at_least != duration::zero()) {
-    lease->rests_until = now + request.at_least;  // at the store the grant is older
-    lease->metadata = c.metadata;
-  } else if (journal_ != nullptr && journal_->is_observed()) {
-    lease->metadata = c.metadata;
-  }
+  lease->at_least = request.at_least;
+  const bool is_observed = journal_ != nullptr && journal_->is_observed();
+  if (request.at_least != duration::zero() || is_observed) lease->metadata = c.metadata;
   lease->stays = c.stays;
+  const time_point now = time_.now();
   const time_point end = deadline_of(grant.valid_from, c.ttl, request.margin);
   lease->set_deadline(end);
   if (now >= end) {

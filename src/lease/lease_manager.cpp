@@ -179,14 +179,14 @@ void lease_manager::let_go(const lease_record_ptr& lease, time_point now) {
 
 /// Ends the hold by the will of its user. Where it came sooner than the lock may be free, the name rests.
 void lease_manager::end(const lease_record_ptr& lease, std::function<void(store::released)> done) {
-  if (lease->is_unused || lease->rests_until <= time_.now()) return give_back(lease, std::move(done));
+  if (lease->is_unused || lease->rests_until() <= time_.now()) return give_back(lease, std::move(done));
   // For people alone: what becomes of it does not matter. Before the last renewal, so that a caller who has
   // the answer to that finds it.
   if (lease->mode() == mode::exclusive) {
     port_.annotate(lease->hold, as_released(*lease->metadata), ended_by(lease),
                    [](const store::annotated&) {});
   }
-  rest(lease, lease->rests_until, std::move(done));
+  rest(lease, lease->rests_until(), std::move(done));
 }
 
 /// The last renewal has a shorter time than the others: one that were carried out after it would lengthen the

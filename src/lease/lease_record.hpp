@@ -54,6 +54,8 @@ class lease_record {
   // Under the core lock:
   /// For how long a confirmation is believed. The store keeps the hold for the grace longer.
   [[nodiscard]] duration ttl() const noexcept { return hold.ttl - grace; }
+  /// Until when the name stays locked after a release.
+  [[nodiscard]] store::time_point rests_until() const noexcept { return granted_at + at_least; }
   /// A renewal that is overdue for so long is late: half of the ttl is over then.
   [[nodiscard]] duration renewal_patience() const noexcept { return ttl() / 6; }
   void set_deadline(store::time_point when) noexcept {
@@ -80,9 +82,9 @@ class lease_record {
   bool inspect_again = false;  // another notification has come meanwhile; the answer may be older
   /// Loss callbacks, each with the number by which the user refers to it.
   std::vector<std::pair<std::uint64_t, std::function<void(std::error_code)>>> on_lost;
-  std::uint32_t generation = 0;   // of the process that holds; set before the record is shared
-  duration grace{};               // how long the name rests after a loss; set before the record is shared
-  store::time_point rests_until;  // after a release, if that is later
+  std::uint32_t generation = 0;  // of the process that holds; set before the record is shared
+  duration grace{};              // how long the name rests after a loss; set before the record is shared
+  duration at_least{};           // how long the name stays locked from `granted_at`; likewise
   /// Of a hold that may rest after its release, or whose events are observed.
   std::shared_ptr<const std::string> metadata;
   store::time_point granted_at;                    // set before the record is shared

@@ -213,6 +213,17 @@ TEST_F(unproven_grants, count_from_the_request_that_proves_them) {
   EXPECT_TRUE(lease->held_at(it.time.now()));
 }
 
+TEST_F(unproven_grants, stay_locked_for_their_least_time_from_when_they_are_told) {
+  auto least = a_wish();
+  least.at_least = 60s;
+  be_granted_in_doubt(least);
+  prove_session();
+  it.answer(tickets::kept{{true}});
+  release(std::get<lease_record_ptr>(ends.at(0)));
+  ASSERT_EQ(it.pending_tasks(), (tasks{task::annotate, task::renew}));
+  EXPECT_EQ(it.link.request(1).batch.at(0).ttl, 60s);
+}
+
 TEST_F(unproven_grants, asks_anew_for_what_has_gone_with_a_former_session) {
   be_granted_in_doubt();
   prove_session();

@@ -171,8 +171,8 @@ void user::renew() {
 void user::release() {
   const lease_record_ptr lease = std::exchange(lease_, nullptr);
   around_.in.note("releases", host_.number(), lease->hold.token.value());
-  if (retired_) lease->rests_until = {};  // others are to be served soon
-  const bool rests = lease->rests_until > host_.now();
+  if (retired_) lease->at_least = {};  // others are to be served soon
+  const bool rests = lease->rests_until() > host_.now();
   book_.release(lease, [this, lease, rests](std::error_code failed) {
     around_.in.note("released", host_.number(), static_cast<std::uint64_t>(failed.value()));
     if (!failed && rests && around_.shows_rests) around_.sees.kept(lease);

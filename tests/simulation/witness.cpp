@@ -57,7 +57,7 @@ void witness::granted(const host& at, const lease_record_ptr& lease) {
   std::erase_if(all, [](const belief& old) {
     const bool is_over = old.at->life() != old.life || old.lease->state() != lease_record::phase::held;
     // Its user may be told later that the name has rested all the time.
-    const bool may_rest = old.at->life() == old.life && old.at->now() < old.lease->rests_until;
+    const bool may_rest = old.at->life() == old.life && old.at->now() < old.lease->rests_until();
     return is_over && !rests(old) && !may_rest;
   });
   all.push_back(b);
@@ -112,7 +112,7 @@ void witness::lowered(const lease_record_ptr& lease, bool yes) {
 
 void witness::kept(const lease_record_ptr& lease) {
   for (belief& b : beliefs_[index_of(lease->hold.name)]) {
-    if (b.lease == lease) b.kept_until = lease->rests_until;
+    if (b.lease == lease) b.kept_until = lease->rests_until();
   }
   compare(index_of(lease->hold.name));  // others may have come before the answer
 }
