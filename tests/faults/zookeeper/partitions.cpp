@@ -58,6 +58,23 @@ TEST_F(zookeeper_partitions, that_cut_a_holder_off_end_its_lease_before_the_next
   EXPECT_TRUE(hear_token(*holder));
 }
 
+// Apache's client would give the connection up after 40 minutes, and the system after 15.
+TEST_F(zookeeper_partitions, are_noticed_by_what_nobody_acknowledges_however_long_the_session_is) {
+  const zookeeper_server server{
+      {.lines = {"maxSessionTimeout=3600000"}, .host = island_->inside(), .before = island_->within()}};
+  client locks{server.url("?session_timeout=1h")};
+  mutex{locks, "stock"}.acquire().release();
+  island_->cut();
+  await(
+      [&] {
+        const auto failed = failure_of([&] { mutex{locks, "stock", hasty()}.lock(); });
+        return failed.text.find("no server can be connected to") != std::string::npos;
+      },
+      "the connection is kept");
+  island_->heal();
+  EXPECT_TRUE(mutex(locks, "stock").try_lock_for(60s));
+}
+
 // The old leader goes on answering those on its side for a while, and the others begin to count sessions
 // anew.
 TEST_F(zookeeper_partitions, that_cut_the_leader_off_end_the_leases_on_its_side_before_the_next) {

@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <utility>
@@ -325,31 +327,31 @@ handle::interest handle::wants() {
   i.patience = std::chrono::milliseconds{patience.tv_sec * 1000 + patience.tv_usec / 1000};
   if (code != ZOK) return i;
   i.descriptor = descriptor;
-  // The library may not have set close-on-exec; commands that this process starts must not inherit the
-  // socket.
-  if (descriptor >= 0) ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+  if (!connected_ && descriptor >= 0) prepare(descriptor);
   if ((wanted & ZOOKEEPER_READ) != 0) i.events |= POLLIN;
   if ((wanted & ZOOKEEPER_WRITE) != 0) i.events |= POLLOUT;
-  if (!connected_ && descriptor >= 0 && servers_ > 1) go_to_the_next_in_time(i);
+  if (!connected_ && descriptor >= 0) go_to_the_next_in_time(i);
   return i;
 }
 
-/// As in ZooKeeper's Java client: all servers can be tried within the time that is left. Twice as long in
-/// each further round, because all servers may be slow.
-std::chrono::milliseconds handle::patience_with_each() const {
-  constexpr std::chrono::milliseconds least{100};
-  constexpr std::size_t rounds_max = 10;
-  const auto all = std::min(settings_.connect_limit, settings_.session_timeout);
-  const auto rounds = std::min(left_ / servers_, rounds_max);
-  return std::max<std::chrono::milliseconds>(all / servers_, least) * (1U << rounds);
+void handle::prepare(int socket) {
+  // The library may not have set close-on-exec; commands that this process starts must not inherit the
+  // socket.
+  ::fcntl(socket, F_SETFD, FD_CLOEXEC);
+  // Of a host that is off or cut off nothing is heard, and the system would send again for a quarter of an
+  // hour, at intervals of up to two minutes: a host that is back would not be noticed for so long.
+  constexpr int unacknowledged_ms = 10'000;
+  ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms, sizeof unacknowledged_ms);
 }
 
 /// Apache's client would wait for two thirds of the session's timeout for a server that does not answer,
-/// while the others serve.
+/// while the others serve, or while this one has come back and knows nothing of the connection.
 void handle::go_to_the_next_in_time(interest& i) {
   const auto now = boot_clock::now();
   if (!dialled_) dialled_ = now;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*dialled_ + patience_with_each() - now);
+  const auto patience = patience_with_each(std::min(settings_.connect_limit, settings_.session_timeout),
+                                           servers_, left_, zoo_state(zk_) == ZOO_ASSOCIATING_STATE);
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*dialled_ + patience - now);
   i.patience = std::clamp(left, std::chrono::milliseconds{0}, i.patience);
   pollfd answer{i.descriptor, i.events, 0};
   if (left.count() > 0 || ::poll(&answer, 1, 0) != 0) return;  // an answer has arrived

@@ -83,7 +83,7 @@ class handle {
   void note(int code);
   void notice_cut();
   void refuse(std::chrono::milliseconds timeout);
-  [[nodiscard]] std::chrono::milliseconds patience_with_each() const;
+  static void prepare(int socket);
   void go_to_the_next_in_time(interest& i);
   [[nodiscard]] int submit(const operation& step, pending* p);
   [[nodiscard]] const ACL_vector* acl() const;
