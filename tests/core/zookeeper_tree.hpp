@@ -48,6 +48,8 @@ class tree final : public wire {
     if (open_.back().first.kind == kind::create) most_creations = std::max(most_creations, ++creations_);
     if (open_.back().first.kind == kind::list) most_lists = std::max(most_lists, ++lists_open_);
     if (open_.back().first.kind == kind::get) most_gets = std::max(most_gets, ++gets_open_);
+    if (open_.back().first.kind == kind::list)
+      most_listed = std::max(most_listed, listed_open_ += child_count(open_.back().first.path));
   }
   void serve(session& to) {
     while (!open_.empty()) serve_next(to);
@@ -63,6 +65,7 @@ class tree final : public wire {
     open_.pop_front();
     if (step.kind == kind::create) --creations_;
     if (step.kind == kind::list) --lists_open_;
+    if (step.kind == kind::list) listed_open_ -= child_count(step.path);
     if (step.kind == kind::get) --gets_open_;
     ++counts[step.kind];
     result r = carry_out(step);
@@ -73,6 +76,7 @@ class tree final : public wire {
   void lose_all() {
     open_.clear();
     creations_ = lists_open_ = gets_open_ = 0;
+    listed_open_ = 0;
   }
   /// The connection broke: nothing of what was sent arrives, and nobody learns that.
   void fail_all() {
@@ -126,9 +130,14 @@ class tree final : public wire {
   std::map<kind, std::size_t> counts;
   std::size_t most_creations = 0;
   std::size_t most_lists = 0;
+  std::int32_t most_listed = 0;  // children, by all lists under way
   std::size_t most_gets = 0;
 
  private:
+  [[nodiscard]] std::int32_t child_count(const std::string& path) const {
+    const auto found = all.find(path);
+    return found == all.end() ? 0 : static_cast<std::int32_t>(found->second.children.size());
+  }
   result carry_out(const operation& o) {
     result r{.code = answer::done, .path = o.path};
     const auto found = all.find(o.path);
@@ -160,7 +169,11 @@ class tree final : public wire {
       n.changed_ms = now_ms;
       ++n.version;
     }
-    r.about = {.created = n.created, .session = n.session, .changed_ms = n.changed_ms, .version = n.version};
+    r.about = {.created = n.created,
+               .session = n.session,
+               .changed_ms = n.changed_ms,
+               .version = n.version,
+               .child_count = child_count(o.path)};
     if (o.kind == kind::set) return r;
     if (o.kind == kind::remove) {
       if (!n.children.empty()) return {.code = answer::not_empty, .path = o.path};
@@ -185,6 +198,7 @@ class tree final : public wire {
   std::size_t creations_ = 0;
   std::size_t lists_open_ = 0;
   std::size_t gets_open_ = 0;
+  std::int32_t listed_open_ = 0;
   std::int64_t last_ = 0;
 };
 

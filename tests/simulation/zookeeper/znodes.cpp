@@ -70,6 +70,7 @@ zookeeper::status znodes::about(const znode& n) {
   s.created_ms = n.created_ms;
   s.changed_ms = n.changed_ms;
   s.version = n.data_version;
+  s.child_count = static_cast<std::int32_t>(n.children.size());
   return s;
 }
 

@@ -98,6 +98,7 @@ status status_of(const Stat* s) {
   about.created_ms = s->ctime;
   about.changed_ms = s->mtime;
   about.version = s->version;
+  about.child_count = s->numChildren;
   return about;
 }
 

@@ -17,9 +17,12 @@ namespace holdfast::zookeeper {
 namespace {
 
 /// The number of claims of one name that are read at once.
-constexpr std::size_t claims_at_once = 256;
-/// The number of names, and of nodes of the tree, that are read at once.
-constexpr std::size_t names_at_once = 64;
+constexpr std::size_t claims_at_once = 64;
+/// The number of nodes of the tree that are read at once.
+constexpr std::size_t nodes_at_once = 64;
+/// The number of children that are listed at once, but for those of one node: about a megabyte of names.
+/// Renewals and beats of the session are answered behind what was asked for before.
+constexpr std::int64_t children_at_once = 16'000;
 /// How often claims are read until the reads show a single moment, where nothing else will do.
 constexpr int most_looks = 100;
 
@@ -58,33 +61,38 @@ void inspection::read_in_parts(const std::shared_ptr<std::vector<operation>>& st
 
 /// Reads a name: its claims, by the names of its children, and the nodes of its holders and of the first
 /// waiters.
-void inspection::look_at(const std::string& name, std::size_t waiters_read, reading depth, int tries,
-                         on_survey handler) {
-  const std::string base = path_of(root_, name);
-  nodes_.submit_all(reads_of(base), [this, name, base, waiters_read, depth, tries,
-                                     handler = std::move(handler)](const std::vector<result>& reads) {
-    const auto failed = std::find_if(reads.begin(), reads.end(), is_error);
-    if (failed != reads.end()) return handler(request_error_of(*failed));
-    survey all = survey_of(style_, base, reads);
-    if (all.holders.empty() && all.waiters.empty() && all.rests.empty()) return handler(std::move(all));
-    // Of a name that rests, those first in line may be waiters.
-    const bool had_holders = !all.holders.empty() && all.rests.empty();
-    const bool counts_rests = depth == reading::whole && !reads.back().children.empty();
-    read_claims(std::move(all), waiters_read, counts_rests ? rests_path(base) : std::string{},
-                [this, name, waiters_read, depth, tries, had_holders, handler](outcome<survey> seen) {
-                  const auto* const s = std::get_if<survey>(&seen);
-                  if (s == nullptr) return handler(std::move(seen));
-                  // The holders have gone between the two reads. Reads again, because the next waiter holds
-                  // by now. Permits that went may have been followed by others, which were not listed yet.
-                  const bool is_torn = depth == reading::whole && s->is_torn;
-                  const bool is_stale = is_torn || (had_holders && s->holders.empty());
-                  const bool is_useless = is_torn && has_to_be_whole(*s);
-                  if (is_stale && tries < (is_useless ? most_looks : most_tries))
-                    return look_at(name, waiters_read, depth, tries + 1, handler);
-                  if (is_useless) return handler(never_at_rest(name));
-                  handler(std::move(seen));
-                });
-  });
+void inspection::look_at(const look& at) {
+  nodes_.submit_all(reads_of(path_of(root_, at.name)),
+                    [this, at](const std::vector<result>& reads) { decide(at, reads); });
+}
+
+/// \param reads the results of `reads_of`.
+void inspection::decide(const look& at, const std::vector<result>& reads) {
+  const auto failed = std::find_if(reads.begin(), reads.end(), is_error);
+  if (failed != reads.end()) return at.handler(request_error_of(*failed));
+  const std::string base = path_of(root_, at.name);
+  survey all = survey_of(style_, base, reads);
+  if (all.holders.empty() && all.waiters.empty() && all.rests.empty()) return at.handler(std::move(all));
+  // Of a name that rests, those first in line may be waiters.
+  const bool had_holders = !all.holders.empty() && all.rests.empty();
+  const bool counts_rests = at.depth == reading::whole && !reads.back().children.empty();
+  read_claims(std::move(all), at.waiters_read, counts_rests ? rests_path(base) : std::string{},
+              [this, at, had_holders](outcome<survey> seen) {
+                const auto* const s = std::get_if<survey>(&seen);
+                if (s == nullptr) return at.handler(std::move(seen));
+                // The holders have gone between the two reads. Reads again, because the next waiter holds by
+                // now. Permits that went may have been followed by others, which were not listed yet.
+                const bool is_torn = at.depth == reading::whole && s->is_torn;
+                const bool is_stale = is_torn || (had_holders && s->holders.empty());
+                const bool is_useless = is_torn && has_to_be_whole(*s);
+                if (is_stale && at.tries < (is_useless ? most_looks : most_tries)) {
+                  look again = at;
+                  ++again.tries;
+                  return look_at(again);
+                }
+                if (is_useless) return at.handler(never_at_rest(at.name));
+                at.handler(std::move(seen));
+              });
 }
 
 /// \param clock the node whose writing tells the leader's clock; empty: none.
@@ -111,19 +119,19 @@ void inspection::inspect(const tickets::request& request, const on_reply& handle
   catch_up([this, name = request.name, most = request.waiters_read,
             handler](const std::optional<store::request_error>& failed) {
     if (failed) return handler(*failed);
-    describe(name, most, reading::whole,
-             [handler](outcome<std::optional<lock_state>> seen, std::size_t /*waiters*/) {
-               if (const auto* reason = std::get_if<store::request_error>(&seen)) return handler(*reason);
-               handler(tickets::reply{std::get<std::optional<lock_state>>(std::move(seen))});
-             });
+    look_at(look_for(name, most, reading::whole,
+                     [handler](outcome<std::optional<lock_state>> seen, std::size_t /*waiters*/) {
+                       if (const auto* reason = std::get_if<store::request_error>(&seen))
+                         return handler(*reason);
+                       handler(tickets::reply{std::get<std::optional<lock_state>>(std::move(seen))});
+                     }));
   });
 }
 
 /// \param handler gets the number of waiters, too, read or not.
-void inspection::describe(const std::string& name, std::size_t waiters_read, reading depth,
-                          on_state handler) {
-  look_at(name, waiters_read, depth, 0,
-          [this, name, handler = std::move(handler)](const outcome<survey>& seen) {
+inspection::look inspection::look_for(const std::string& name, std::size_t waiters_read, reading depth,
+                                      on_state handler) const {
+  return {name, waiters_read, depth, [this, name, handler = std::move(handler)](const outcome<survey>& seen) {
             if (const auto* reason = std::get_if<store::request_error>(&seen)) return handler(*reason, 0);
             const survey& all = std::get<survey>(seen);
             if (all.holders.empty() && all.waiters.empty() && !all.ours) {
@@ -131,39 +139,42 @@ void inspection::describe(const std::string& name, std::size_t waiters_read, rea
             }
             // The timeouts of other sessions are not known.
             handler(std::optional{state_of(all, name, timeout_())}, all.waiters.size());
-          });
+          }};
 }
 
 void inspection::find_holds(const tickets::request& request,
                             std::function<void(outcome<std::vector<claimed>>)> handler) {
   catch_up([this, request, handler = std::move(handler)](const std::optional<store::request_error>& failed) {
     if (failed) return handler(*failed);
-    look_at(request.name, 0, reading::whole, 0,
-            [first = request.token, last = request.last, handler](outcome<survey> seen) {
-              if (const auto* reason = std::get_if<store::request_error>(&seen)) return handler(*reason);
-              auto found = std::move(std::get<survey>(seen).holders);
-              std::erase_if(found, [&](const claimed& c) {
-                const fencing_token token = token_of(c);
-                return token < first || token > last;
-              });
-              handler(std::move(found));
-            });
+    look_at({request.name, 0, reading::whole,
+             [first = request.token, last = request.last, handler](outcome<survey> seen) {
+               if (const auto* reason = std::get_if<store::request_error>(&seen)) return handler(*reason);
+               auto found = std::move(std::get<survey>(seen).holders);
+               std::erase_if(found, [&](const claimed& c) {
+                 const fencing_token token = token_of(c);
+                 return token < first || token > last;
+               });
+               handler(std::move(found));
+             }});
   });
 }
 
 // ---- all names
 
-/// The state of a listing: the nodes of the tree still to list, and the names found so far; then the names
-/// still to read.
+/// The state of a listing.
 struct inspection::walk {
   bool idle = false;
   on_reply handler;
-  std::deque<std::string> paths;
-  std::vector<std::string> names;
-  std::size_t described = 0;
-  std::size_t open = 0;
+  std::deque<std::string> paths;   // nodes to be read
+  std::deque<result> read;         // nodes to be listed
+  std::size_t open = 0;            // steps under way
+  std::int64_t children_open = 0;  // in the lists that are under way
   std::vector<lock_summary> lines;
   std::optional<store::request_error> failed;
+
+  void take_failure(const result& r) {
+    if (is_error(r) && r.code != answer::refused) failed = request_error_of(r);
+  }
 };
 
 void inspection::list(const tickets::request& request, const on_reply& handler) {
@@ -173,68 +184,94 @@ void inspection::list(const tickets::request& request, const on_reply& handler) 
   all->paths.emplace_back(root_.empty() ? "/" : root_);
   catch_up([this, all](const std::optional<store::request_error>& failed) {
     if (failed) return all->handler(*failed);
-    visit_next(all);
+    go_on(all);
   });
 }
 
-void inspection::visit_next(const std::shared_ptr<walk>& all) {
-  while (all->open < names_at_once && !all->paths.empty() && !all->failed) {
+/// A node tells how many children it has before they are listed: the lists that are under way together are
+/// not longer than they may be.
+void inspection::go_on(const std::shared_ptr<walk>& all) {
+  while (!all->failed && !all->paths.empty() && all->open + all->read.size() < nodes_at_once) {
     const std::string path = std::move(all->paths.front());
     all->paths.pop_front();
     ++all->open;
-    nodes_.submit_all(
-        {{.kind = operation_kind::list, .path = path}, {.kind = operation_kind::get, .path = path}},
-        [this, all, path](const std::vector<result>& results) {
-          --all->open;
-          const result& r = results[0];
-          if (r.code == answer::done) {
-            visited(*all, path, r.children, read_note(results[1].data).has_value());
-          } else if (r.code != answer::no_node && r.code != answer::refused) {
-            all->failed = request_error_of(r);
-          }
-          visit_next(all);
-        });
+    nodes_.submit({.kind = operation_kind::get, .path = path}, [this, all](result r) {
+      --all->open;
+      all->take_failure(r);
+      if (r.code == answer::done) all->read.push_back(std::move(r));
+      go_on(all);
+    });
   }
-  if (all->open == 0) describe_next(all);
-}
-
-void inspection::visited(walk& all, const std::string& path, const std::vector<std::string>& children,
-                         bool is_ours) const {
-  const bool claims = std::any_of(children.begin(), children.end(), looks_like_contender);
-  const bool permits = std::find(children.begin(), children.end(), "leases") != children.end();
-  const bool rests = std::find(children.begin(), children.end(), rests_node) != children.end();
-  const auto name = name_of(root_, path);
-  if (name && (claims || permits || rests || (all.idle && is_ours))) all.names.push_back(*name);
-  for (const std::string& child : children) {
-    const std::string below = (path == "/" ? "" : path) + '/' + child;
-    if (looks_like_contender(child) || child == rests_node || below == "/zookeeper") continue;
-    if ((child == "locks" || child == "leases") && permits && name) continue;
-    all.paths.push_back(below);
-  }
-}
-
-void inspection::describe_next(const std::shared_ptr<walk>& all) {
-  while (all->open < names_at_once && all->described < all->names.size() && !all->failed) {
+  while (!all->failed && !all->read.empty()) {
+    const std::int64_t size = all->read.front().about.child_count;
+    if (all->children_open != 0 && all->children_open + size > children_at_once) break;
+    const result node = std::move(all->read.front());
+    all->read.pop_front();
     ++all->open;
-    // The first waiter is read for its token, where nobody holds.
-    describe(all->names[all->described++], 1, reading::brief,
-             [this, all](outcome<std::optional<lock_state>> seen, std::size_t waiters) {
-               --all->open;
-               if (const auto* reason = std::get_if<store::request_error>(&seen)) {
-                 all->failed = *reason;
-               } else if (auto& s = std::get<std::optional<lock_state>>(seen)) {
-                 lock_summary line = store::summary_of(*s);
-                 line.waiters = waiters;  // whether or not they have been read
-                 if (all->idle || line.holders + line.waiters > 0) all->lines.push_back(std::move(line));
-               }
-               describe_next(all);
-             });
+    all->children_open += size;
+    nodes_.submit({.kind = operation_kind::list, .path = node.path}, [this, all, size, node](result r) {
+      all->children_open -= size;
+      all->take_failure(r);
+      if (r.code == answer::done) visited(all, node, std::move(r));
+      --all->open;
+      go_on(all);
+    });
   }
   if (all->open != 0) return;
   if (all->failed) return all->handler(*all->failed);
   std::sort(all->lines.begin(), all->lines.end(),
             [](const lock_summary& one, const lock_summary& two) { return one.name < two.name; });
   all->handler(tickets::reply{std::move(all->lines)});
+}
+
+void inspection::visited(const std::shared_ptr<walk>& all, const result& node, result list) {
+  const auto& children = list.children;
+  const bool claims = std::any_of(children.begin(), children.end(), looks_like_contender);
+  const bool permits = std::find(children.begin(), children.end(), "leases") != children.end();
+  const bool rests = std::find(children.begin(), children.end(), rests_node) != children.end();
+  const auto name = name_of(root_, node.path);
+  for (const std::string& child : children) {
+    const std::string below = (node.path == "/" ? "" : node.path) + '/' + child;
+    if (looks_like_contender(child) || child == rests_node || below == "/zookeeper") continue;
+    if ((child == "locks" || child == "leases") && permits && name) continue;
+    all->paths.push_back(below);
+  }
+  if (name && (claims || permits || rests || (all->idle && read_note(node.data))))
+    describe(all, *name, node, std::move(list), permits || rests);
+}
+
+/// \param node, list the results of the first two of `reads_of`.
+/// \param has_parts whether there may be something to read by the others.
+void inspection::describe(const std::shared_ptr<walk>& all, const std::string& name, const result& node,
+                          result list, bool has_parts) {
+  ++all->open;
+  // The first waiter is read for its token, where nobody holds.
+  look at = look_for(name, 1, reading::brief,
+                     [this, all](outcome<std::optional<lock_state>> seen, std::size_t waiters) {
+                       --all->open;
+                       if (const auto* reason = std::get_if<store::request_error>(&seen)) {
+                         all->failed = *reason;
+                       } else if (auto& s = std::get<std::optional<lock_state>>(seen)) {
+                         lock_summary line = store::summary_of(*s);
+                         line.waiters = waiters;  // whether or not they have been read
+                         if (all->idle || line.holders + line.waiters > 0)
+                           all->lines.push_back(std::move(line));
+                       }
+                       go_on(all);
+                     });
+  std::vector<result> reads{node};
+  reads.push_back(std::move(list));
+  std::vector<operation> others = reads_of(path_of(root_, name));
+  if (!has_parts) {
+    reads.resize(others.size());
+    return decide(at, reads);
+  }
+  others.erase(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(reads.size()));
+  nodes_.submit_all(std::move(others), [this, at = std::move(at), reads = std::move(reads)](
+                                           const std::vector<result>& results) mutable {
+    reads.insert(reads.end(), results.begin(), results.end());
+    decide(at, reads);
+  });
 }
 
 }  // namespace holdfast::zookeeper

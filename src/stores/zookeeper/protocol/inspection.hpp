@@ -23,7 +23,8 @@ namespace holdfast::zookeeper {
 /// enough: the leader answers a `sync` of its own clients at once (CommitProcessor), and may carry out a
 /// change later than a follower that has acknowledged it.
 /// - Holders are decided from the nodes alone, as every recipe decides it (see `survey`).
-/// - The number of reads in flight is bounded, whatever the number of claims and names.
+/// - The number of reads in flight is bounded, whatever the number of claims and names, and so is the number
+/// of children that are listed at once, but for those of one node.
 class inspection {
  public:
   using on_reply = tickets::link::on_reply;
@@ -54,20 +55,28 @@ class inspection {
   };
   using on_survey = std::function<void(outcome<survey>)>;
   using on_state = std::function<void(outcome<std::optional<lock_state>>, std::size_t waiters)>;
+  struct look {
+    std::string name;
+    std::size_t waiters_read;
+    reading depth;
+    on_survey handler;
+    int tries = 0;
+  };
   struct walk;
 
   void catch_up(std::function<void(std::optional<store::request_error>)> handler);
-  void look_at(const std::string& name, std::size_t waiters_read, reading depth, int tries,
-               on_survey handler);
+  void look_at(const look& at);
+  void decide(const look& at, const std::vector<result>& reads);
   void read_claims(survey all, std::size_t waiters_read, const std::string& clock, on_survey handler);
-  void describe(const std::string& name, std::size_t waiters_read, reading depth, on_state handler);
+  [[nodiscard]] look look_for(const std::string& name, std::size_t waiters_read, reading depth,
+                              on_state handler) const;
   void read_in_parts(const std::shared_ptr<std::vector<operation>>& steps, std::vector<result> so_far,
                      ordered_nodes::on_results handler);
 
-  void visit_next(const std::shared_ptr<walk>& all);
-  void visited(walk& all, const std::string& path, const std::vector<std::string>& children,
-               bool is_ours) const;
-  void describe_next(const std::shared_ptr<walk>& all);
+  void go_on(const std::shared_ptr<walk>& all);
+  void visited(const std::shared_ptr<walk>& all, const result& node, result list);
+  void describe(const std::shared_ptr<walk>& all, const std::string& name, const result& node, result list,
+                bool has_parts);
 
   ordered_nodes& nodes_;
   const std::string root_;

@@ -74,6 +74,7 @@ struct status {
   std::int64_t created_ms = 0;  // by the leader's wall clock
   std::int64_t changed_ms = 0;  // of the data, likewise
   std::int32_t version = 0;     // of the data
+  std::int32_t child_count = 0;
 };
 
 struct result {
