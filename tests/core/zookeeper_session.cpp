@@ -125,7 +125,7 @@ TEST_F(zookeeper_survey, reads_only_after_the_servers_have_agreed) {
     ASSERT_EQ(wire_.kinds(), std::vector{kind::agree});
     wire_.answer_next(answer::done);
     EXPECT_FALSE(got_) << "it has not read anything yet";
-    EXPECT_EQ(wire_.next().kind, task == tickets::task::list ? kind::list : kind::get);
+    EXPECT_EQ(wire_.next().kind, kind::get);
     answer_reads();
     EXPECT_TRUE(got_ && std::holds_alternative<tickets::reply>(*got_));
   }
@@ -163,6 +163,21 @@ TEST_F(zookeeper_survey, tells_of_changes_once_those_to_come_will_be_told) {
   wire_.answer_next({.code = answer::done});
   EXPECT_GT(count, of_claims);
   EXPECT_TRUE(wire_.kinds().empty());
+}
+
+TEST_F(zookeeper_survey, tells_of_changes_among_a_thousand_claims_once_a_second) {
+  int count = 0;
+  session_.watch("stock", [&] { ++count; });
+  const std::vector<std::string> crowd(1001, "_c_00000000-0000-4000-8000-000000000000-lock-0000000001");
+  wire_.answer_next({.code = answer::done, .children = crowd});
+  session_.happened("/stock", change::children);
+  session_.happened("/stock", change::children);
+  EXPECT_TRUE(wire_.kinds().empty());
+  time_.run_for(1s);
+  ASSERT_EQ(wire_.kinds(), std::vector{kind::list});
+  EXPECT_EQ(count, 1);
+  wire_.answer_next(answer::done);
+  EXPECT_EQ(count, 2);
 }
 
 /// A session that has been connected before, and loses its connection.

@@ -1,6 +1,7 @@
 #include "stores/zookeeper/protocol/session.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <utility>
 #include <variant>
@@ -28,7 +29,8 @@ std::size_t count_of_ended(const std::vector<claimed>& holds) {
 }  // namespace
 
 session::session(store::scheduler& time, wire& servers, const settings& s)
-    : liveness_{time, servers, s.top(), s.timeout},
+    : time_{time},
+      liveness_{time, servers, s.top(), s.timeout},
       nodes_{servers},
       claims_{
           time, nodes_, s.root, s.layout,
@@ -76,6 +78,7 @@ void session::connected(std::int64_t id, duration timeout, store::time_point beg
 void session::disconnected() {
   nodes_.disconnected();
   liveness_.disconnected();
+  untold_.clear();  // the watches list all nodes with the next connection
 }
 
 void session::expired() {
@@ -89,8 +92,24 @@ void session::expired() {
 void session::happened(const std::string& path, change event) {
   nodes_.happened(path, event);
   claims_.happened(path, event);
+  if (event == change::children && nodes_.is_crowded(path)) return tell_watches_later(path);
+  tell_watches(path, event);
+}
+
+void session::tell_watches(const std::string& path, change event) {
   tree_watch_.happened(path, event);
   name_watch_.happened(path, event);
+}
+
+/// The watches list the node again after each change, and their users read it: in a long queue, where claims
+/// come and go all the time, the servers would send megabytes without a pause.
+void session::tell_watches_later(const std::string& path) {
+  untold_.insert(path);
+  if (telling_ != 0) return;
+  telling_ = time_.at(time_.now() + std::chrono::seconds{1}, [this] {
+    telling_ = 0;
+    for (const std::string& each : std::exchange(untold_, {})) tell_watches(each, change::children);
+  });
 }
 
 struct session::forced {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,6 +49,7 @@ class session {
 
   /// Both must outlive the session, and the wire must not answer after its destruction.
   session(store::scheduler& time, wire& servers, const settings& s);
+  ~session() { time_.cancel(telling_); }
   session(const session&) = delete;
   session& operator=(const session&) = delete;
 
@@ -72,6 +74,8 @@ class session {
   void happened(const std::string& path, change event);
 
  private:
+  void tell_watches(const std::string& path, change event);
+  void tell_watches_later(const std::string& path);
   /// The holds that an operator ends.
   struct forced;
   void force_release(const tickets::request& request, const on_reply& handler);
@@ -79,12 +83,15 @@ class session {
   void remove_forced(const std::shared_ptr<forced>& f, const std::vector<claimed>& holds);
   void request_release(const tickets::request& request, const on_reply& handler);
 
+  store::scheduler& time_;
   liveness liveness_;
   wire_nodes nodes_;
   claim_queue claims_;
   inspection inspection_;
   tree_watch tree_watch_;
   name_watch name_watch_;
+  std::set<std::string> untold_;  // crowded nodes whose children have changed
+  store::scheduler::timer telling_ = 0;
 };
 
 }  // namespace holdfast::zookeeper

@@ -9,6 +9,11 @@
 
 namespace holdfast::zookeeper {
 
+namespace {
+/// Some 60 kB of names.
+constexpr std::size_t crowd = 1000;
+}  // namespace
+
 void wire_nodes::connected(std::int64_t session) {
   session_ = session;
   connected_ = true;
@@ -18,6 +23,7 @@ void wire_nodes::expired() {
   connected_ = false;
   session_ = 0;
   watches_.clear();
+  crowded_.clear();
   unreadable_.clear();
   unwanted_.clear();
 }
@@ -25,6 +31,7 @@ void wire_nodes::expired() {
 void wire_nodes::happened(const std::string& path, change event) {
   if (event != change::children) watches_.remove(path, watch_kind::node);
   if (event != change::data && event != change::created) watches_.remove(path, watch_kind::children);
+  if (event == change::removed) crowded_.erase(path);
   unreadable_.erase(path);
 }
 
@@ -68,6 +75,8 @@ void wire_nodes::submit_all(std::vector<operation> steps, on_results handler) {
     send(std::move(step), [this, shared, size, path, kind, exists](result r) {
       if (r.code == answer::done || (exists && r.code == answer::no_node)) {
         watches_.set(path, kind);
+        crowded_.erase(path);
+        if (r.children.size() > crowd) crowded_.insert(path);
       } else {
         watches_.failed(path, kind);
       }

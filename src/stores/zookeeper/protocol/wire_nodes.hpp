@@ -50,6 +50,9 @@ class wire_nodes final : public ordered_nodes {
   void end_watch(const std::string& path, watch_kind kind) override;
   [[nodiscard]] std::map<std::string, watch_kind> take_unwanted_watches() override;
 
+  /// Whether the last list with a watch was so long that others should not follow without a pause.
+  [[nodiscard]] bool is_crowded(const std::string& path) const { return crowded_.contains(path); }
+
   [[nodiscard]] bool is_readable(const std::string& path) const override {
     return !unreadable_.contains(path);
   }
@@ -69,6 +72,7 @@ class wire_nodes final : public ordered_nodes {
   bool connected_ = false;
   std::int64_t session_ = 0;
   watch_table watches_;
+  std::set<std::string> crowded_;
   std::set<std::string> unreadable_;
   std::map<std::string, watch_kind> unwanted_;  // watches to be ended
 };
