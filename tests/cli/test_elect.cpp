@@ -72,6 +72,7 @@ TEST_F(elect, says_where_nobody_leads) {
   auto nobody = holdfast({"leader", "boss"});
   EXPECT_EQ(nobody.status, 1);
   EXPECT_EQ(nobody.out, "");
+  EXPECT_THAT(nobody.err, HasSubstr("nobody leads 'boss'"));
   nobody = holdfast({"leader", "boss", "--json"});
   EXPECT_EQ(nobody.status, 1);
   EXPECT_EQ(json::parse(nobody.out)["leader"], false);

@@ -51,6 +51,15 @@ TEST_F(usage, store_options_may_stand_before_the_command) {
   EXPECT_EQ(holdfast({"--store", other, "run", "x", "--", "sh", "-c", "exit 5"}).status, 5);
 }
 
+TEST_F(usage, too_few_descriptors_are_an_error_that_names_the_limit) {
+  const auto ended = process{
+      scratch_,
+      {"sh", "-c", "ulimit -n 8; exec " HOLDFAST_COMMAND " ls --store redis://127.0.0.1:1"},
+      {}}.wait();
+  EXPECT_EQ(ended.status, 70);
+  EXPECT_THAT(ended.err, HasSubstr("raise the limit (ulimit -n)"));
+}
+
 TEST_F(usage, a_password_file_that_is_a_folder_is_called_so) {
   const auto said = holdfast({"ls", "--password-file", scratch_.path().string()});
   EXPECT_EQ(said.status, 64);

@@ -46,6 +46,12 @@ TEST_F(quorum_set, is_refused_by_one_server_that_keeps_another_one) {
   EXPECT_FALSE(set_.conflict_at(0));
 }
 
+TEST_F(quorum_set, of_others_is_shown_without_characters_that_hide_something) {
+  set_.hear(1, description("x:1\u202e\u009b,a:1"));
+  ASSERT_TRUE(set_.conflict());
+  EXPECT_THAT(set_.conflict()->message, HasSubstr("x:1?????,a:1"));
+}
+
 TEST_F(quorum_set, is_written_where_there_is_none_once_the_connection_is_in_use) {
   set_.hear(0, description(std::nullopt));
   EXPECT_TRUE(set_.is_unheard());
