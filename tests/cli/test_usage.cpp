@@ -56,7 +56,7 @@ TEST_F(usage, too_few_descriptors_are_an_error_that_names_the_limit) {
       scratch_,
       {"sh", "-c", "ulimit -n 8; exec " HOLDFAST_COMMAND " ls --store redis://127.0.0.1:1"},
       {}}.wait();
-  EXPECT_EQ(ended.status, 70);
+  EXPECT_EQ(ended.status, 69);
   EXPECT_THAT(ended.err, HasSubstr("(ulimit -n)"));
 }
 
