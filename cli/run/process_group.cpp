@@ -3,7 +3,6 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <sys/syscall.h>
@@ -25,7 +24,8 @@ std::optional<pid_t> pid_of(const std::string& folder) {
 /// Whether a process is in the group and has not ended; false for one that is gone.
 bool runs_in(pid_t group, pid_t pid) {
   std::ifstream file{"/proc/" + std::to_string(pid) + "/stat"};
-  const std::string text{std::istreambuf_iterator<char>{file}, {}};
+  std::string text;
+  std::getline(file, text, '\0');  // all of it; an iterator would throw if the process ended meanwhile
   const auto name_end = text.rfind(')');  // a program's name may contain any character
   if (name_end == std::string::npos || name_end + 2 >= text.size()) return false;
   std::string_view rest{text};
