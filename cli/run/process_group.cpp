@@ -25,7 +25,7 @@ std::optional<pid_t> pid_of(const std::string& folder) {
 bool runs_in(pid_t group, pid_t pid) {
   std::ifstream file{"/proc/" + std::to_string(pid) + "/stat"};
   std::string text;
-  std::getline(file, text, '\0');  // all of it; an iterator would throw if the process ended meanwhile
+  std::getline(file, text, '\0');         // all of it; an iterator would throw if the process ended meanwhile
   const auto name_end = text.rfind(')');  // a program's name may contain any character
   if (name_end == std::string::npos || name_end + 2 >= text.size()) return false;
   std::string_view rest{text};
