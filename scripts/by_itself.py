@@ -58,7 +58,9 @@ def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     commands = commands_of(pathlib.Path(sys.argv[1]))
-    wanted = [pathlib.Path(line).resolve() for line in sys.stdin.read().splitlines() if line.endswith((".cpp", ".hpp"))]
+    lines = [pathlib.Path(line).resolve() for line in sys.stdin.read().splitlines() if line.endswith((".cpp", ".hpp"))]
+    # The source of a header's name includes it first, and so reads it by itself, too.
+    wanted = list(dict.fromkeys(each if (source := each.with_suffix(".cpp")) not in commands else source for each in lines))
     tidy = ["clang-tidy-19", "-p", sys.argv[1], "--quiet", "-checks=" + ",".join(QUICK_CHECKS)]
     found = []
     for path in wanted:
