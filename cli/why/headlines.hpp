@@ -11,7 +11,7 @@ namespace holdfast::cli {
 /// What a table of locks does not show, for people, a line each: why the store grants nothing to anybody, and
 /// deadlocks.
 ///
-/// Asks for one name where somebody waits for what nobody holds.
+/// Asks for the first name that nobody holds and somebody waits for.
 /// \param locks all of the store. \throws holdfast::error as client::inspect.
 [[nodiscard]] std::optional<std::string> pause_headline(const client& store,
                                                         const std::vector<lock_summary>& locks);

@@ -107,8 +107,8 @@ database_schema make_schema(const store_url& url, std::string text, std::functio
 
 namespace {
 
-/// Of a store whose URL names the client's private key; without `key` it is in the file of `cert`.
-/// PostgreSQL's client looks at its own.
+/// Warns if the client's private key can be read by everybody. It is in the file of `cert` if the URL has no
+/// `key`. PostgreSQL's library checks its own keys.
 void examine_key(store_url url, std::vector<finding>& to) {
   const auto certificate = url.take("cert");
   const std::string file = url.take("key").value_or(certificate.value_or(""));

@@ -16,7 +16,7 @@ class long_looks {
   explicit long_looks(model_comparison& stores) : stores_{stores} {}
 
   void compare() {
-    // Of a queue of more claims than are counted at once, the first have ended. Nobody has buried them.
+    // The queue has more claims than are counted at once. The first have ended, and nobody has removed them.
     for (int i = 0; i < 70; ++i) claim("long", 1s, 1);
     for (int i = 0; i < 80; ++i) claim("long", 60s, 1);
     for (int i = 0; i < 1000; ++i) claim("long", i % 10 == 0 ? 1s : 60s, store::full_capacity);

@@ -60,7 +60,7 @@ class database_looks : public on_each_database {
            }) == claims.end();
   }
 
-  // Of the proxy's thread:
+  // The proxy's thread alone writes these:
   std::string request_;
   std::size_t answers_ = 0;
   std::size_t current_ = 0;

@@ -1,6 +1,6 @@
--- As older clients call it: a name with all its living claims, in the order of the queue; one row without a claim where it is idle. What ends
--- with its session has no time of its own, and is shown with the one that its client has for it. One statement, and
--- so of one moment, without a lock.
+-- For older clients: a name with all its living claims, in the order of the queue; one row without a claim if it is
+-- idle. A claim that ends with its session has no time of its own, and is shown with the one that its client has for
+-- it. One statement, and so of one moment, without a lock.
 CREATE PROCEDURE IF NOT EXISTS {inspect}(in_name VARBINARY(512))
   READS SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 1'
 BEGIN

@@ -1,7 +1,7 @@
 -- A part of a name's claims, in the order of the queue: those behind in_after and up to in_upto, and those that hold. So
 -- many at most, living or not, so that no queue keeps a session for long; the next call reads on. Of longer texts than
--- 15 kB the beginning. What ends with its session has no time of its own, and is shown with the one that its client has
--- for it. One statement, and so of one moment, without a lock.
+-- 15 kB the beginning. A claim that ends with its session has no time of its own, and is shown with the one that its
+-- client has for it. One statement, and so of one moment, without a lock.
 --
 -- Out: the name, in a row without a place; then its claims
 CREATE PROCEDURE IF NOT EXISTS {inspect_part}(in_name VARBINARY(512), in_after BIGINT, in_upto BIGINT, in_most INT)

@@ -1,5 +1,5 @@
--- As older clients call it: one row a name that is held or waited for; with idle, every name. One statement, and so of one moment, without a
--- lock.
+-- For older clients: one row a name that is held or waited for; with idle, every name. One statement, and so of one
+-- moment, without a lock.
 CREATE PROCEDURE IF NOT EXISTS {list}(in_idle BOOLEAN)
   READS SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 1'
 BEGIN

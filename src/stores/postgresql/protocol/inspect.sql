@@ -1,5 +1,6 @@
--- As older clients call it: a name with all its living claims, in the order of the queue; one row without a claim where it is idle. What ends
--- with its session has no time of its own, and is shown with the one that its client has for it.
+-- For older clients: a name with all its living claims, in the order of the queue; one row without a claim if it is
+-- idle. A claim that ends with its session has no time of its own, and is shown with the one that its client has for
+-- it.
 CREATE OR REPLACE FUNCTION {inspect}(in_name text)
 RETURNS TABLE (last bigint, upto bigint, room bigint, place bigint, of_owner bytea, of_weight bigint,
   age bigint, expires_in bigint, of_metadata text)

@@ -1,9 +1,9 @@
 -- A part of a name's claims, in the order of the queue: those behind in_after and up to in_upto, and those that hold. So
 -- many at most, living or not, so that no queue keeps a session for long; the next call reads on. Of longer texts than
--- 15 kB the beginning. What ends with its session has no time of its own, and is shown with the one that its client has
--- for it.
+-- 15 kB the beginning. A claim that ends with its session has no time of its own, and is shown with the one that its
+-- client has for it.
 --
--- Out: one row without a place where there is no claim
+-- Out: one row without a place if there is no claim
 CREATE OR REPLACE FUNCTION {inspect_part}(in_name text, in_after bigint, in_upto bigint, at_most bigint)
 RETURNS TABLE (last bigint, upto bigint, room bigint, place bigint, of_owner bytea, of_weight bigint,
   age bigint, expires_in bigint, of_metadata text, living boolean)

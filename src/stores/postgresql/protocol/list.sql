@@ -1,4 +1,4 @@
--- As older clients call it: one row a name that is held or waited for; with idle, every name.
+-- For older clients: one row a name that is held or waited for; with idle, every name.
 CREATE OR REPLACE FUNCTION {list}(in_idle boolean)
 RETURNS TABLE (of_name text, last bigint, room bigint, holders bigint, waiters bigint, of_weight bigint,
   held_for bigint, of_metadata text, holder_token bigint)

@@ -1,6 +1,7 @@
--- As older clients call it: one row a name that is held or waited for, of those behind `after` and in their order; with in_idle, every name. A
--- call lists as many as it comes to in a twentieth of a second, one at least and `at_most` at most: no row means that
--- there are no more. The search goes by the claims, of which there are few, and not by the names.
+-- For older clients: one row a name that is held or waited for, of those behind `after` and in their order; with
+-- in_idle, every name. A call lists as many as it comes to in a twentieth of a second, one at least and `at_most` at
+-- most: no row means that there are no more. The search goes by the claims, of which there are few, and not by the
+-- names.
 CREATE OR REPLACE FUNCTION {page}(in_idle boolean, after text, at_most bigint)
 RETURNS TABLE (of_name text, last bigint, room bigint, holders bigint, waiters bigint, of_weight bigint,
   held_for bigint, of_metadata text, holder_token bigint)

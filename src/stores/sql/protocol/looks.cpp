@@ -37,7 +37,7 @@ lock_summary summary_of(const row& r) {
   return s;
 }
 
-/// The claims behind a waiter wait, also where they were granted since.
+/// The claims behind a waiter count as waiters, also if they were granted since the part that counted it.
 void add_counts(lock_summary& in, const row& r) {
   const auto claims = static_cast<std::uint64_t>(number_at(r, 4));
   const auto holders = in.waiters != 0 ? 0 : static_cast<std::uint64_t>(number_at(r, 3));

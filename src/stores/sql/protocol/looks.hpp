@@ -12,9 +12,9 @@
 
 namespace holdfast::sql {
 
-// Looks at a name, or at all names, are read in parts. Each part is a statement of its own, so that no queue
-// keeps a server, or the connection on which renewals go, for longer than a part takes. What is read is kept
-// until the look ends, with the place where the next part begins: a part may be asked for twice.
+// A look at a name, or at all names, is read in parts. Each part is a statement of its own. So no queue keeps
+// the server, or the connection that carries the renewals, for longer than a part takes. The client keeps
+// what it has read, and the place behind it, until the look ends: a part may be asked for twice.
 
 inline constexpr std::int64_t claims_in_part = 64;     // read with their texts, each of 15 kB at most
 inline constexpr std::int64_t names_in_part = 64;      // likewise
@@ -33,8 +33,8 @@ struct inspection final : tickets::listing_state {
   std::optional<lock_state> state;
 };
 
-/// What is read of all names: the claims are counted, in the order of names and tokens. The names without a
-/// claim follow, where they are asked for.
+/// What is read of all names: the claims are counted, in the order of names and tokens. If idle names are
+/// asked for, all names follow.
 struct listing final : tickets::listing_state {
   bool has_counted = false;  // all claims
   std::string name;          // of the last claim that was counted, or the last name without one

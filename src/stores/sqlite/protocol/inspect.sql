@@ -1,5 +1,5 @@
 -- A part of a name's claims, in the order of the queue: those behind `after` and up to `upto`, and those that hold. One
--- row without a place where there is no claim.
+-- row without a place if there is no claim.
 --
 -- In: name, after, upto, most: how many claims, living or not
 

@@ -339,8 +339,8 @@ void handle::prepare(int socket) {
   // The library may not have set close-on-exec; commands that this process starts must not inherit the
   // socket.
   ::fcntl(socket, F_SETFD, FD_CLOEXEC);
-  // Of a host that is off or cut off nothing is heard, and the system would send again for a quarter of an
-  // hour, at intervals of up to two minutes: a host that is back would not be noticed for so long.
+  // The system sends again for a quarter of an hour to a host that acknowledges nothing, at intervals of up
+  // to two minutes: a host that was off or cut off, and is back, would not be noticed for so long.
   constexpr int unacknowledged_ms = 10'000;
   ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms, sizeof unacknowledged_ms);
 }

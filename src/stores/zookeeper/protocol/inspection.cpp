@@ -73,7 +73,7 @@ void inspection::decide(const look& at, const std::vector<result>& reads) {
   const std::string base = path_of(root_, at.name);
   survey all = survey_of(style_, base, reads);
   if (all.holders.empty() && all.waiters.empty() && all.rests.empty()) return at.handler(std::move(all));
-  // Of a name that rests, those first in line may be waiters.
+  // While a name rests, the first in line may be waiters.
   const bool had_holders = !all.holders.empty() && all.rests.empty();
   const bool counts_rests = at.depth == reading::whole && !reads.back().children.empty();
   read_claims(std::move(all), at.waiters_read, counts_rests ? rests_path(base) : std::string{},
@@ -245,7 +245,7 @@ void inspection::visited(const std::shared_ptr<walk>& all, const result& node, r
 void inspection::describe(const std::shared_ptr<walk>& all, const std::string& name, const result& node,
                           result list, bool has_parts) {
   ++all->open;
-  // The first waiter is read for its token, where nobody holds.
+  // If nobody holds, the line shows the token of the first waiter.
   look at = look_for(name, 1, reading::brief,
                      [this, all](outcome<std::optional<lock_state>> seen, std::size_t waiters) {
                        --all->open;
