@@ -9,13 +9,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "holdfast/barrier.hpp"
 #include "holdfast/client.hpp"
 #include "holdfast/counting_semaphore.hpp"
 #include "holdfast/detail/completion.hpp"
 #include "holdfast/election.hpp"
 #include "holdfast/fencing_token.hpp"
-#include "holdfast/latch.hpp"
 #include "holdfast/lease.hpp"
 #include "holdfast/lock_set.hpp"
 #include "holdfast/mutex.hpp"
@@ -39,12 +37,11 @@
 /// (before Boost 1.86 as by `use_awaitable`), with diagnostics: its errors are those of the blocking form.
 ///
 /// *Completion signature.* `void(boost::system::error_code, holdfast::lease)`; of a lock_set, with a
-/// holdfast::lease_set in its place, of a campaign with a holdfast::term, for which the same holds; of a
-/// latch and a barrier with what the function says in place of a lease. The code compares with
-/// `holdfast::errc`; tokens that throw throw boost::system::system_error with it. A code cannot contain the
-/// store, the name and the cause: `with_diagnostics(token)` completes with an exception instead. With an
-/// error, the lease is inert. The try forms complete without an error and with an inert lease where the name
-/// was merely held by another: `if (lease)` tells.
+/// holdfast::lease_set in its place, of a campaign with a holdfast::term, for which the same holds. The code
+/// compares with `holdfast::errc`; tokens that throw throw boost::system::system_error with it. A code cannot
+/// contain the store, the name and the cause: `with_diagnostics(token)` completes with an exception instead.
+/// With an error, the lease is inert. The try forms complete without an error and with an inert lease where
+/// the name was merely held by another: `if (lease)` tells.
 ///
 /// *Exactly once.* Each operation completes once, and never from within the initiating function; errors of
 /// arguments arrive this way too. A handler that was posted and is destroyed before it
@@ -219,55 +216,6 @@ auto election::async_participants(Token&& token) const {
       [&of = handle_](std::unique_ptr<detail::completion> handler) {
         return of.async_participants(true, std::move(handler));
       },
-      std::forward<Token>(token));
-}
-
-template <class Token>
-auto latch::async_count_down(std::ptrdiff_t n, Token&& token) {
-  return detail::initiate_meet<detail::plain_signature>(
-      handle_, [n] { return detail::rendezvous_request{.count = n, .waits = false}; },
-      std::forward<Token>(token));
-}
-template <class Token>
-auto latch::async_wait(Token&& token) const {
-  return detail::initiate_meet<detail::plain_signature>(
-      handle_, [] { return detail::rendezvous_request{}; }, std::forward<Token>(token));
-}
-template <class Rep, class Period, class Token>
-auto latch::async_wait_for(const std::chrono::duration<Rep, Period>& limit, Token&& token) const {
-  return detail::initiate_meet<detail::open_signature>(
-      handle_, [limit] { return detail::rendezvous_request{.limit = detail::to_limit(limit)}; },
-      std::forward<Token>(token));
-}
-template <class Clock, class Duration, class Token>
-auto latch::async_wait_until(const std::chrono::time_point<Clock, Duration>& limit, Token&& token) const {
-  return detail::initiate_meet<detail::open_signature>(
-      handle_, [limit] { return detail::rendezvous_request{.limit = detail::time_left(limit)}; },
-      std::forward<Token>(token));
-}
-template <class Token>
-auto latch::async_arrive_and_wait(std::ptrdiff_t n, Token&& token) {
-  return detail::initiate_meet<detail::plain_signature>(
-      handle_, [n] { return detail::rendezvous_request{.count = n}; }, std::forward<Token>(token));
-}
-
-template <class Token>
-auto barrier::async_arrive_and_wait(Token&& token) {
-  return detail::initiate_meet<detail::phase_signature>(
-      handle_, [] { return detail::rendezvous_request{}; }, std::forward<Token>(token));
-}
-template <class Rep, class Period, class Token>
-auto barrier::async_arrive_and_wait_for(const std::chrono::duration<Rep, Period>& limit, Token&& token) {
-  return detail::initiate_meet<detail::possible_phase_signature>(
-      handle_, [limit] { return detail::rendezvous_request{.limit = detail::to_limit(limit)}; },
-      std::forward<Token>(token));
-}
-
-template <class Clock, class Duration, class Token>
-auto barrier::async_arrive_and_wait_until(const std::chrono::time_point<Clock, Duration>& limit,
-                                          Token&& token) {
-  return detail::initiate_meet<detail::possible_phase_signature>(
-      handle_, [limit] { return detail::rendezvous_request{.limit = detail::time_left(limit)}; },
       std::forward<Token>(token));
 }
 

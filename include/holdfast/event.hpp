@@ -38,8 +38,7 @@ enum class event_kind : std::uint8_t {
 ///
 /// Events are those of single claims at the store. A set of locks makes one for each name, and again where a
 /// name was not free: each attempt on each name has its own `granted` and `released`, or `refused`, `failed`
-/// or `withdrawn`, also where the set is acquired later, or never. Latches and barriers claim permits, and
-/// appear as such.
+/// or `withdrawn`, also where the set is acquired later, or never.
 struct event {
   event_kind kind{};            ///< what has happened
   boot_clock::time_point at{};  ///< when

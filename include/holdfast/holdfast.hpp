@@ -2,8 +2,6 @@
 
 // Everything but <holdfast/async.hpp>, which needs the Boost.Asio of the program that includes it.
 
-#include "holdfast/arrivals.hpp"            // IWYU pragma: export
-#include "holdfast/barrier.hpp"             // IWYU pragma: export
 #include "holdfast/boot_clock.hpp"          // IWYU pragma: export
 #include "holdfast/candidate.hpp"           // IWYU pragma: export
 #include "holdfast/client.hpp"              // IWYU pragma: export
@@ -13,7 +11,6 @@
 #include "holdfast/error.hpp"               // IWYU pragma: export
 #include "holdfast/event.hpp"               // IWYU pragma: export
 #include "holdfast/fencing_token.hpp"       // IWYU pragma: export
-#include "holdfast/latch.hpp"               // IWYU pragma: export
 #include "holdfast/lease.hpp"               // IWYU pragma: export
 #include "holdfast/lease_set.hpp"           // IWYU pragma: export
 #include "holdfast/lock_set.hpp"            // IWYU pragma: export

@@ -86,8 +86,8 @@ class HOLDFAST_EXPORT lock_options {
   /// place for as long, too, after its process died. Of every mode. Default 0; at most 1 h.
   /// It is refused with errc::invalid_argument when the lock is claimed: with `?mode=session`, and on Redis
   /// and Redlock where ttl and grace together are longer than `failover_guard` or `restart_guard` (30 s by
-  /// default). A latch and a barrier refuse it when they are constructed. On ZooKeeper it counts from when
-  /// another claim notices the loss (docs/stores/zookeeper.md#rests).
+  /// default). On ZooKeeper it counts from when another claim notices the loss
+  /// (docs/stores/zookeeper.md#rests).
   lock_options& grace(duration grace);
   [[nodiscard]] duration grace() const noexcept { return grace_; }
   /// The least time for which a name stays locked, from its grant (ShedLock's lockAtLeastFor): a release that

@@ -29,7 +29,7 @@ struct HOLDFAST_EXPORT histogram {
 
 /// What has happened in one client since it was opened: see client::statistics. Counters only grow. What is
 /// counted are claims at the store, as event tells them: each attempt of a set of locks on each of its names
-/// counts, and latches and barriers count as permits.
+/// counts.
 struct HOLDFAST_EXPORT client_statistics {
   std::uint64_t connects = 0;          ///< connections to servers that were made, also again
   std::uint64_t connect_failures = 0;  ///< tries to connect that failed

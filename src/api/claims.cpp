@@ -50,16 +50,11 @@ lease_core::wish wish_of(const claim_terms& terms, const lock_options& options,
   return wish;
 }
 
-claimant process_for(const client_core& locks, const lock_options& options) {
+std::shared_ptr<const std::string> metadata_for(const client_core& locks, const lock_options& options,
+                                                std::optional<std::string> value) {
   claimant self = this_process();
   if (!locks.options().program().empty()) self.program = locks.options().program();
   self.label = options.label();
-  return self;
-}
-
-std::shared_ptr<const std::string> metadata_for(const client_core& locks, const lock_options& options,
-                                                std::optional<std::string> value) {
-  claimant self = process_for(locks, options);
   self.value = std::move(value);
   return std::make_shared<const std::string>(to_metadata(self));
 }

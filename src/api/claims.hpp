@@ -28,8 +28,6 @@ std::int64_t checked_capacity(std::int64_t capacity, const std::string& type);
 /// \param waits whether it enters the queue. \throws holdfast::error errc::invalid_argument.
 [[nodiscard]] lease_core::wish wish_of(const claim_terms& terms, const lock_options& options,
                                        std::shared_ptr<const std::string> metadata, bool waits);
-/// This process, with the program and the label of the options.
-[[nodiscard]] claimant process_for(const client_core& locks, const lock_options& options);
 /// What other clients are told of a claim: this process, with the program and the label of the options.
 /// \param value of a candidate of an election.
 [[nodiscard]] std::shared_ptr<const std::string> metadata_for(const client_core& locks,

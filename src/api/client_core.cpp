@@ -60,7 +60,6 @@ void client_core::make_lease_core() {
   parts_->sets = std::make_unique<lease_core::set_claims>(parts_->loop, *parts_->leases);
   parts_->observers =
       std::make_unique<lease_core::observers>(parts_->loop, port, options_.locks().retry().limit());
-  parts_->meetings = std::make_unique<lease_core::rendezvous_calls>(parts_->loop, port, *parts_->leases);
 }
 
 client_core::~client_core() {
@@ -134,8 +133,7 @@ std::optional<store::time_point> client_core::end_of(std::optional<duration> lim
 void client_core::cancel(op_id id) {
   if (!is_ours()) return;
   const core_lock now{parts_->loop};
-  if (id < first_meeting) return parts_->leases->cancel(id);
-  if (id < first_set) return parts_->meetings->cancel(id - first_meeting);
+  if (id < first_set) return parts_->leases->cancel(id);
   if (id < first_wait) return parts_->sets->cancel(id - first_set);
   end_wait(id, failure{errc::cancelled, "the wait was cancelled"});
 }
@@ -290,7 +288,6 @@ void client_core::check(const lease_record_ptr& lease) {
 
 void client_core::announce_loss(const lease_record_ptr& lease) {
   parts_->sets->lost(*lease);
-  parts_->meetings->lost(lease);
   // Captures the parts and not `this`, because this may run while the client is being destroyed.
   const auto give_back = [p = parts_.get(), lease] {
     if (lease->reason == errc::closed) return;  // closing releases all leases

@@ -19,7 +19,6 @@
 #include "holdfast/detail/handle.hpp"
 #include "lease/lease_manager.hpp"
 #include "lease/observers.hpp"
-#include "lease/rendezvous.hpp"
 #include "lease/set_claims.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/event_loop.hpp"
@@ -39,7 +38,6 @@ class client_core : public std::enable_shared_from_this<client_core> {
   using on_ended = std::function<void(std::optional<failure>)>;
   using on_inspected = std::function<void(store::inspected)>;
   using on_notified = std::function<void(store::notified)>;
-  using on_arrived = std::function<void(lease_core::arrived)>;
 
   /// \throws holdfast::error.
   [[nodiscard]] static std::shared_ptr<client_core> open(std::string_view url, client_options options);
@@ -125,16 +123,6 @@ class client_core : public std::enable_shared_from_this<client_core> {
   [[nodiscard]] std::shared_ptr<void> observe(std::string name,
                                               std::function<void(const observation&)> changed);
 
-  /// A call of a latch or a barrier; see rendezvous_calls. The limit counts from now.
-  /// \param stop ends the wait with errc::cancelled.
-  [[nodiscard]] lease_core::arrived meet(const lease_core::rendezvous_ptr& at,
-                                         lease_core::rendezvous_call call, std::optional<duration> limit,
-                                         const std::stop_token& stop);
-  op_id start_meet(const lease_core::rendezvous_ptr& at, lease_core::rendezvous_call call,
-                   std::optional<duration> limit, on_arrived handler);
-  /// The object of a latch or a barrier is destroyed.
-  void leave(const lease_core::rendezvous_ptr& at) noexcept;
-
   [[nodiscard]] client_statistics statistics() const noexcept { return parts_->loop.journal().statistics(); }
 
   void close() noexcept;
@@ -151,7 +139,6 @@ class client_core : public std::enable_shared_from_this<client_core> {
     std::unique_ptr<lease_core::lease_manager> leases HOLDFAST_PT_GUARDED_BY(loop);
     std::unique_ptr<lease_core::set_claims> sets HOLDFAST_PT_GUARDED_BY(loop);
     std::unique_ptr<lease_core::observers> observers HOLDFAST_PT_GUARDED_BY(loop);
-    std::unique_ptr<lease_core::rendezvous_calls> meetings HOLDFAST_PT_GUARDED_BY(loop);
     std::unordered_map<op_id, wait> waits HOLDFAST_GUARDED_BY(loop);
     op_id last_wait HOLDFAST_GUARDED_BY(loop) = 0;
   };
@@ -177,8 +164,6 @@ class client_core : public std::enable_shared_from_this<client_core> {
   static constexpr op_id first_wait = op_id{1} << 63U;
   /// Likewise of claims for several names, which count from here.
   static constexpr op_id first_set = op_id{1} << 62U;
-  /// Likewise of the calls of latches and barriers.
-  static constexpr op_id first_meeting = op_id{1} << 61U;
 
   op_id add_wait(on_ended handler) HOLDFAST_REQUIRES(parts_->loop);
   void end_wait(op_id id, std::optional<failure> result) HOLDFAST_REQUIRES(parts_->loop);

@@ -47,7 +47,6 @@ void client_core::close() noexcept {
   const auto idle = std::make_shared<idle_latch>();
   {
     const core_lock now{parts_->loop, true};
-    parts_->meetings->close();
     parts_->sets->close();
     parts_->leases->close();
     parts_->observers->close();

@@ -132,7 +132,7 @@ pending async_request_release(const client& locks, std::string_view name, std::o
                                            ended.code = failed->code;
                                            ended.detail = attempt + ": " + failed->message;
                                          } else {
-                                           ended.number = std::get<std::size_t>(answer);
+                                           ended.count = std::get<std::size_t>(answer);
                                          }
                                          shared->complete(std::move(ended));
                                        });

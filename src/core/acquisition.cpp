@@ -34,8 +34,6 @@ request place_of(const store::claim& c, task kind) {
   r.ttl = store::store_ttl(c);
   r.grace = c.grace;
   r.may_rest = c.may_rest;
-  r.stays = c.stays;
-  r.insists = c.insists;
   return r;
 }
 
@@ -122,7 +120,7 @@ acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, co
       if (auto denied = denial_in(now, r)) return *std::move(denied);
       if (const auto* pause = std::get_if<paused>(&r)) {
         maybe_there_ = false;
-        if (stands_by() || claim_.insists) {
+        if (stands_by()) {
           last_error_ = pause->reason;
           is_paused_ = true;
           return wake(now + pause_.next(random));
@@ -168,10 +166,8 @@ acquisition::step acquisition::take_place(time_point now, std::uint64_t random, 
     const bool old = state_ == state::asking && now - kept_ > claim_.ttl / 2;
     return old ? look(now) : grant();
   }
-  // The claim asked not to be queued, and has no wait limit: a faulty store must not let it hang. One that
-  // insists may be queued until the store has decided.
-  if (!claim_.wait && !claim_.insists)
-    return fail(now, {errc::corrupt_store, "the store queued a claim that does not wait"});
+  // The claim asked not to be queued, and has no wait limit: a faulty store must not let it hang.
+  if (!claim_.wait) return fail(now, {errc::corrupt_store, "the store queued a claim that does not wait"});
   if (early.look_at_any || early.look == token_ || early.revoked == token_) return look(now);
   last_error_ = at.pause;
   is_paused_ = at.pause.has_value();
@@ -206,9 +202,8 @@ acquisition::step acquisition::on_error(time_point now, std::uint64_t random, co
     s.in_vain = !t.retryable;
     return s;
   }
-  // A claim that does not wait asks once, unless it insists. Without an answer it is withdrawn in the
-  // background.
-  const duration tries = claim_.wait || claim_.insists ? claim_.retry.limit() : duration::zero();
+  // A claim that does not wait asks once. Without an answer it is withdrawn in the background.
+  const duration tries = claim_.wait ? claim_.retry.limit() : duration::zero();
   if (t.retryable && next <= silent_since_.value_or(now) + tries) return wake(next);
   if (stands_by() && may_pass(t.reason)) return wake(next);
   // A claim that is in the queue may be granted there by whoever releases, until it is withdrawn.

@@ -24,15 +24,8 @@ struct claim {
   bool shareable = false;     // of a lock that readers may share; some stores write its writers otherwise
   duration ttl{};             // as the client believes it
   duration grace{};           // the store keeps the claim for so much longer: see store_ttl
-  bool may_rest = false;      // it has a grace, may be released before its least time, or stays
+  bool may_rest = false;      // it has a grace, or may be released before its least time
   bool wait = false;          // in the queue; false: be refused
-  /// Of a claim that does not wait: it is tried again like one that waits, where the store does not answer or
-  /// grants nothing to anybody for a while. Where a store decides one claim after the other, it is queued
-  /// until its turn comes.
-  bool insists = false;
-  /// Where the client ends, or the store ends its session: it stays at the store until its ttl, counted from
-  /// its last renewal, ends.
-  bool stays = false;
   /// Of an election. Some stores write its place otherwise, and no error that may pass ends its wait.
   bool election = false;
   bool stood_by = false;    // of an election: it was in the queue before, with another owner id

@@ -51,15 +51,6 @@ class link {
   [[nodiscard]] virtual std::optional<time_point> session_until() const { return std::nullopt; }
   virtual void on_session(const std::function<void()>& /*extended*/) {}
 
-  /// See port::latch_refusal.
-  [[nodiscard]] virtual std::optional<failure> latch_refusal() const {
-    if (can_rest()) return std::nullopt;
-    return failure{
-        errc::invalid_argument,
-        "latches and barriers do not work here: the store ends what a client holds together with the "
-        "client's session, so a count would end with the process that made it"};
-  }
-
   /// Performs I/O for the store on the caller's thread, without the core lock, until the caller is served. It
   /// saves waking another thread.
   virtual void help(store::caller& caller) = 0;

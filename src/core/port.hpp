@@ -82,10 +82,6 @@ class port {
   /// Sets the handler that is called, under the core lock, when the session is known to live longer.
   virtual void on_session(const std::function<void()>& extended) = 0;
 
-  /// Why latches and barriers do not work on this store: they need permits that stay for their ttl when their
-  /// client has ended (see store::claim). Empty: they work.
-  [[nodiscard]] virtual std::optional<failure> latch_refusal() const = 0;
-
   /// Number of operations without an answer yet, those in the background included.
   [[nodiscard]] virtual std::size_t busy() const = 0;
   /// Calls `action` under the core lock as soon as nothing is under way.

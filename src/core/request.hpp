@@ -86,8 +86,6 @@ struct request {
   duration ttl{};         // at the store
   duration grace{};       // of a claim: the end of the ttl, for which its client does not believe to hold
   bool may_rest = false;  // of a claim: see store::claim
-  bool stays = false;     // likewise
-  bool insists = false;   // likewise
   bool wait = false;
   bool idle = false;
   bool met_foreign = false;  // of a release: one of several servers has told the claim of a foreign holder

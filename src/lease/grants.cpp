@@ -87,7 +87,6 @@ void lease_manager::on_granted(claim_id id, const wish& request, const store::gr
   lease->at_least = request.at_least;
   const bool is_observed = journal_ != nullptr && journal_->is_observed();
   if (request.at_least != duration::zero() || is_observed) lease->metadata = c.metadata;
-  lease->stays = c.stays;
   const time_point now = time_.now();
   const time_point end = deadline_of(grant.valid_from, c.ttl, request.margin);
   lease->set_deadline(end);

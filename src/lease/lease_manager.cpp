@@ -76,8 +76,7 @@ lease_manager::claim_id lease_manager::acquire(wish request, std::optional<time_
 void lease_manager::start(claim_id id, wish request, std::optional<time_point> limit) {
   pending& p = pending_.at(id);
   if (limit) p.limit = time_.at(*limit, [this, id] { time_is_up(id); });
-  const bool rests =
-      request.claim.grace != duration::zero() || request.at_least != duration::zero() || request.claim.stays;
+  const bool rests = request.claim.grace != duration::zero() || request.at_least != duration::zero();
   if (rests && !port_.can_rest()) {
     p.next_proof = time_.at(time_.now(), [this, id] { finish(id, cannot_rest()); });  // not within this call
     return;
@@ -150,23 +149,6 @@ void lease_manager::release(const lease_record_ptr& lease, std::function<void(st
       case store::released::unknown: return done(errc::unknown_outcome);
     }
   });
-}
-
-void lease_manager::leave(const lease_record_ptr& lease) {
-  const time_point now = time_.now();
-  check_at(lease, now);
-  if (lease->state() != lease_record::phase::held) return;
-  let_go(lease, now);
-  leave_to_store(lease);
-}
-
-/// A store with a ttl of each claim ends it by itself. Where a claim lives as long as its session, the store
-/// is told when it is to end: one ttl after its last renewal.
-void lease_manager::leave_to_store(const lease_record_ptr& lease) {
-  if (!port_.session_until()) return;
-  const time_point until = lease->valid_until + lease->margin;
-  if (until <= time_.now()) return give_back(lease, nullptr);
-  rest(lease, until, nullptr);
 }
 
 /// From now on it is no lease of its user.
@@ -312,11 +294,6 @@ void lease_manager::lose(const lease_record_ptr& lease, loss_reason reason) {
 }
 
 void lease_manager::after_loss(const lease_record_ptr& lease) {
-  if (lease->stays) {
-    // A session that has ended has left it there, and an end by force is an end.
-    if (lease->loss != loss_reason::ended_at_store) leave_to_store(lease);
-    return;
-  }
   // A late renewal may have reached the store. Others should not wait for the rest of its ttl, but for the
   // grace alone.
   const time_point rests_until = lease->deadline() + lease->margin + lease->grace;
@@ -331,11 +308,7 @@ void lease_manager::close() {
   while (!pending_.empty()) abandon(pending_.begin()->first, failure{errc::closed, "the client was closed"});
   for (const lease_record_ptr& lease : keeper_.all()) {
     lose(lease, loss_reason::client_closed);
-    if (lease->stays) {
-      leave_to_store(lease);
-    } else {
-      end(lease, nullptr);
-    }
+    end(lease, nullptr);
   }
 }
 

@@ -68,9 +68,6 @@ class lease_manager {
   /// Releases the lease: at once for this process, in the background at the store.
   /// \param done may be empty; gets errc::lost when the lease had ended before.
   void release(const lease_record_ptr& lease, std::function<void(std::error_code)> done);
-  /// Ends a lease that stays (see store::claim) for this process alone: it is not renewed, and stays at the
-  /// store until its ttl ends it.
-  void leave(const lease_record_ptr& lease);
   void renew(const lease_record_ptr& lease, std::function<void(renewal)> done);
   /// Leaves all further renewals to the user.
   void renew_no_more(const lease_record_ptr& lease) { keeper_.renew_no_more(lease); }
@@ -132,7 +129,6 @@ class lease_manager {
   void let_go(const lease_record_ptr& lease, store::time_point now);
   void report_end(const pending& claim, const taken& result);
   void end(const lease_record_ptr& lease, std::function<void(store::released)> done);
-  void leave_to_store(const lease_record_ptr& lease);
   void rest(const lease_record_ptr& lease, store::time_point until,
             std::function<void(store::released)> done);
   [[nodiscard]] store::time_point ended_by(const lease_record_ptr& lease) const;

@@ -90,7 +90,6 @@ class lease_record {
   store::time_point granted_at;                    // set before the record is shared
   bool renews;                                     // by the keeper, without the user
   loss_reason loss = loss_reason::ended_at_store;  // any thread may read it once state() is lost
-  bool stays = false;                              // see store::claim; set before the record is shared
   bool may_be_exclusive = false;  // shared: it is not known whether the store has downgraded it
   bool is_unused = false;         // it was never handed to its user, and its name need not rest
 

@@ -54,7 +54,6 @@ class driver final : public store::port {
   void on_release_requested(std::function<void(const owner_id&)> handler) override;
   [[nodiscard]] std::optional<store::time_point> session_until() const override;
   void on_session(const std::function<void()>& extended) override;
-  [[nodiscard]] std::optional<failure> latch_refusal() const override { return link_.latch_refusal(); }
   [[nodiscard]] std::size_t busy() const override;
   void when_idle(std::function<void()> action) override;
   void abandon() override;

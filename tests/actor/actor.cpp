@@ -16,8 +16,6 @@
 //   cycle NAME TURNS [OPTION…]               -> cycled | failed CODE TEXT        lock, unlock
 //   clients URL TURNS                        -> cycled | failed CODE TEXT        open, lock, close
 //   inspect NAME                             -> holders N waiters N | failed CODE TEXT
-//   count NAME EXPECTED [OPTION…]            -> counted | failed CODE TEXT   one count of a latch, renewed until the next
-//   meet NAME EXPECTED TURNS [OPTION…]       -> met PHASE | missing | failed CODE TEXT   at a barrier; the last phase
 //   close                                    -> closed
 //   usage                                    -> usage RESIDENT_KIB DESCRIPTORS THREADS
 //   limit files NUMBER | limit files         -> limited    so many descriptors; as many as at first
@@ -184,7 +182,7 @@ class actor {
         {"usage", &actor::resources}, {"limit", &actor::limit},     {"user", &actor::user},
         {"wall", &actor::wall},       {"disk", &actor::disk},       {"fill", &actor::fill},
         {"clear", &actor::clear},     {"visit", &actor::visit},     {"write", &actor::write},
-        {"count", &actor::count},     {"meet", &actor::meet}};
+    };
     try {
       return (this->*verbs.at(request.at(0)))(request);
     } catch (const std::system_error& failed) {
@@ -199,7 +197,6 @@ class actor {
     if (const auto ttl = request.time("ttl")) locks.ttl(*ttl);
     if (const auto limit = request.time("retry")) locks.retry(holdfast::retry_policy{}.limit(*limit));
     if (const auto limit = request.time("flush")) options.flush_limit(*limit);
-    latch_.reset();
     locks_.reset();
     locks_.emplace(request.at(1), options.locks(locks));
     return "open";
@@ -301,27 +298,7 @@ class actor {
            std::to_string(state.waiters.size());
   }
 
-  std::string count(const command& request) {
-    latch_.reset();
-    latch_.emplace(locks_.value(), request.at(1), std::stoll(request.at(2)), options_of(request));
-    latch_->count_down();
-    return "counted";
-  }
-
-  std::string meet(const command& request) {
-    holdfast::barrier place{locks_.value(), request.at(1), std::stoll(request.at(2)), options_of(request)};
-    std::uint64_t phase = 0;
-    for (auto turn = std::stoll(request.at(3)); turn > 0; --turn) {
-      const auto within = request.time("within");
-      const auto passed = within ? place.arrive_and_wait_for(*within) : place.arrive_and_wait();
-      if (!passed) return "missing";
-      phase = *passed;
-    }
-    return "met " + std::to_string(phase);
-  }
-
   std::string close(const command&) {
-    latch_.reset();
     locks_.reset();
     return "closed";
   }
@@ -376,7 +353,6 @@ class actor {
   }
 
   std::optional<holdfast::client> locks_;
-  std::optional<holdfast::latch> latch_;
   lease held_;
 };
 

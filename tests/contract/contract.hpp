@@ -202,11 +202,6 @@ using store_filter = bool (*)(const store_kind&);
 inline bool any_store(const store_kind&) { return true; }
 inline bool across_processes(const store_kind& kind) { return kind.across_processes; }
 inline bool has_permits(const store_kind& kind) { return kind.has_permits; }
-/// Whether latches and barriers work there.
-inline bool has_latches(const store_kind& kind) {
-  return kind.has_permits && (!kind.keeps_sessions || kind.keeps_marks);
-}
-inline bool has_no_latches(const store_kind& kind) { return !has_latches(kind); }
 inline bool breakable(const store_kind& kind) { return kind.breakable; }
 
 /// Where the tests of this fixture run.

@@ -48,14 +48,11 @@ TEST(acquisition, is_granted_at_once_and_counts_from_the_sending) {
   expect_grant(it.reply(granted_at(ticket)), ticket, epoch);
 }
 
-// A store that decides on one claim after the other lets a try wait for that.
+// A store that decides on one claim after the other lets it wait for that.
 TEST(acquisition, is_denied_by_the_look_after_it_has_lined_up) {
   for (const tickets::reply& denial :
        {tickets::reply{tickets::refused{}}, tickets::reply{tickets::other_capacity{3}}}) {
-    store::claim count = a_claim(1);
-    count.wait = false;
-    count.insists = true;
-    stepper it{count};
+    stepper it;
     it.queue(waiting_at(ticket));
     it.wake();
     const auto s = it.reply(denial);

@@ -36,8 +36,6 @@ class zookeeper_rests : public zookeeper_contention {
     r.grace = grace;
     r.may_rest = may_rest;
     r.wait = waits_;
-    r.stays = stays_;
-    r.insists = insists_;
     r.metadata = metadata_;
     session_.send(r, [this, number](outcome o) { got_[number] = std::move(o); });
   }
@@ -140,8 +138,6 @@ class zookeeper_rests : public zookeeper_contention {
   }
 
   std::int64_t weight_ = 1;  // of permits
-  bool stays_ = false;
-  bool insists_ = false;
   std::shared_ptr<const std::string> metadata_;
   std::int64_t capacity_ = store::full_capacity;
 };

@@ -14,7 +14,7 @@ const char* const usage =
     "test_sim --store redis|sql|memory|zookeeper|redlock [--seeds N] [--from S] [--jobs N] [--mutant "
     "NAME,...]\n"
     "         [--control] [--twice] [--hostile-lines] [--false-notifications] [--elections]\n"
-    "         [--rendezvous] [--replicas N] [--guard] [--min-replicas] [--only "
+    "         [--replicas N] [--guard] [--min-replicas] [--only "
     "failover|partition|memory|clocks]\n"
     "test_sim --store redlock --scenario NAME [--trace] [--mutant NAME,...]\n"
     "test_sim --store redis|sql|memory|zookeeper|redlock --seed S [--trace] [--mutant NAME]\n"
@@ -36,7 +36,6 @@ const char* const usage =
     "                  memory and clocks: of servers of redlock, which forget, or whose clocks are set\n"
     "  --scenario NAME one that is known by name: see quorum/quorum_scenarios.cpp\n"
     "  --elections     an election in every world\n"
-    "  --rendezvous    a latch and a barrier in every world; not of redlock\n"
     "  --false-notifications somebody sends them, in a third of the worlds\n"
     "  --control       nothing but failovers, or --only, which then break the store's conditions: fails "
     "unless "
@@ -152,8 +151,6 @@ arguments read(const std::vector<std::string_view>& words) {
       a.hostile_lines = true;
     } else if (words[i] == "--elections") {
       a.elections = true;
-    } else if (words[i] == "--rendezvous") {
-      a.rendezvous = true;
     } else if (words[i] == "--false-notifications") {
       a.false_notifications = true;
     } else {
@@ -166,8 +163,6 @@ arguments read(const std::vector<std::string_view>& words) {
   }
   if (is_of_several && a.store != "redlock")
     throw std::invalid_argument{"--only " + a.only + " is of redlock"};
-  if (a.rendezvous && a.store == "redlock")
-    throw std::invalid_argument{"latches and barriers do not work on redlock"};
   if (!a.scenario.empty()) a.seeds = 1;
   if (a.jobs != 0 && (!a.mutants.empty() || a.control || a.trace)) {
     throw std::invalid_argument{"--jobs is for worlds without a mutant, control or trace"};

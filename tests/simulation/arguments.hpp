@@ -25,7 +25,6 @@ struct arguments {
   bool hostile_lines = false;
   bool false_notifications = false;
   bool elections = false;
-  bool rendezvous = false;
   std::string scenario;
   std::string only;  // that kind of fault
   bool guard = false;

@@ -19,16 +19,13 @@ client::process::process(surroundings& around, client& of)
              [this, h = &of.at](const lease_core::lease_record_ptr& lease) {
                // As client_core::announce_loss.
                sets.lost(*lease);
-               meetings.lost(lease);
-               for (rendezvous_user& u : at_meetings) u.require_told(lease);
                h->defer_callback([this, h, lease, actions = std::exchange(lease->on_lost, {})] {
                  for (const auto& [number, action] : actions) action(lease->reason);
                  if (lease->reason == errc::closed) return;
                  h->defer_callback([this, lease] { leases.after_loss(lease); });
                });
              }},
-      sets{time(of), leases},
-      meetings{time(of), port, leases} {}
+      sets{time(of), leases} {}
 
 client::client(surroundings& around, std::uint8_t number, clock boot, clock wall, duration latency,
                std::size_t users)
@@ -42,8 +39,7 @@ void client::start() {
   process_ = std::make_unique<process>(around_, *this);
   way.connect_soon();
   const bool campaigns = around_.elections != nullptr;
-  const bool meets = around_.meetings != nullptr;
-  for (std::size_t i = (campaigns ? 1 : 0) + (meets ? 1 : 0); i < users_; ++i) {
+  for (std::size_t i = campaigns ? 1 : 0; i < users_; ++i) {
     process_->users.emplace_back(around_, at, process_->leases);
     at.turn([this] { process_->users.back().live(); });
   }
@@ -51,21 +47,10 @@ void client::start() {
     process_->of_election.emplace(around_, at, process_->leases, process_->port, process_->time(*this));
     at.turn([this] { process_->of_election->live(); });
   }
-  if (meets) start_meetings();
   if (around_.requests != nullptr) start_requests();
   if (!around_.has_sets) return;
   process_->of_several.emplace(around_, at, process_->leases, process_->sets);
   at.turn([this] { process_->of_several->live(); });
-}
-
-/// A barrier has as many parties as it expects.
-void client::start_meetings() {
-  using type = rendezvous_user::type;
-  for (const type kind : {type::latch, type::barrier}) {
-    if (kind == type::barrier && at.number() > expected_parties) continue;
-    process_->at_meetings.emplace_back(around_, at, process_->meetings, kind);
-    at.turn([this] { process_->at_meetings.back().live(); });
-  }
 }
 
 void client::start_requests() {
@@ -82,7 +67,6 @@ void client::start_requests() {
 void client::kill() {
   if (!process_) return;
   around_.in.note("killed", at.number());
-  for (rendezvous_user& u : process_->at_meetings) u.die();
   at.die();
   process_.reset();
   way.hang_up();
@@ -94,7 +78,6 @@ void client::retire() {
     for (user& u : process_->users) u.retire();
     if (process_->of_several) process_->of_several->retire();
     if (process_->of_election) process_->of_election->retire();
-    for (rendezvous_user& u : process_->at_meetings) u.retire();
     if (process_->asker) process_->asker->retire();
   });
 }
@@ -102,8 +85,6 @@ void client::retire() {
 void client::close() {
   if (!process_) return;
   at.turn([this] {
-    for (rendezvous_user& u : process_->at_meetings) u.close();
-    process_->meetings.close();
     if (process_->of_election) process_->of_election->close();
     process_->leases.close();
   });
@@ -121,7 +102,6 @@ bool client::waits_since_before() const {
   const auto& several = process_->of_several;
   const auto& candidate = process_->of_election;
   return (several && several->waits_since_before()) || (candidate && candidate->waits_since_before()) ||
-         std::ranges::any_of(process_->at_meetings, &rendezvous_user::waits_since_before) ||
          std::any_of(process_->users.begin(), process_->users.end(),
                      [](const user& u) { return u.waits_since_before(); });
 }
@@ -131,7 +111,6 @@ bool client::is_done() const {
   const auto& several = process_->of_several;
   const auto& candidate = process_->of_election;
   return (!several || several->is_done()) && (!candidate || candidate->is_done()) &&
-         std::ranges::all_of(process_->at_meetings, &rendezvous_user::is_done) &&
          std::all_of(process_->users.begin(), process_->users.end(),
                      [](const user& u) { return u.is_done(); });
 }

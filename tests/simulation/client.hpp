@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 
-#include "bent/rendezvous.hpp"
 #include "bent/set_claims.hpp"
 #include "lease/lease_manager.hpp"
 #include "simulation/candidate_user.hpp"
@@ -12,7 +11,6 @@
 #include "simulation/line.hpp"
 #include "simulation/mutant_ports.hpp"
 #include "simulation/release_asker.hpp"
-#include "simulation/rendezvous_user.hpp"
 #include "simulation/set_user.hpp"
 #include "simulation/surroundings.hpp"
 #include "simulation/user.hpp"
@@ -63,15 +61,12 @@ class client {
     watched_port port;
     lease_core::lease_manager leases;
     bent_lease::set_claims sets;
-    bent_lease::rendezvous_calls meetings;
     std::deque<user> users;
     std::optional<set_user> of_several;  // names at once
     std::optional<candidate_user> of_election;
-    std::deque<rendezvous_user> at_meetings;
     std::optional<release_asker> asker;
   };
 
-  void start_meetings();
   void start_requests();
 
   surroundings& around_;

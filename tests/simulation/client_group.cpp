@@ -75,10 +75,6 @@ void client_group::close() {
   for (client& c : clients_) c.close();
 }
 
-duration client_group::left_for() const {
-  return around_.meetings == nullptr ? duration{0} : longest_ttl + longest_ttl / 50;
-}
-
 void client_group::require_still(std::size_t timers) {
   scene& in = around_.in;
   for (const client& c : clients_) {

@@ -28,8 +28,6 @@ class client_group {
   /// once something was found.
   [[nodiscard]] bool end_election();
   void close();
-  /// For how long after their closing something may be at the store: counts of a latch stay for their ttl.
-  [[nodiscard]] duration left_for() const;
   /// Nothing of theirs is under way any more after closing.
   /// \param timers how many each may still have.
   void require_still(std::size_t timers);

@@ -40,7 +40,7 @@ void foreign_client::begin() {
   randomness& chance = around_.in.chance;
   if (tries_ == 0) {
     tries_ = 1 + static_cast<std::uint32_t>(chance.below(20));
-    held_ = {step::set, static_cast<std::uint8_t>(chance.below(contended_names)), 0,
+    held_ = {step::set, static_cast<std::uint8_t>(chance.below(names)), 0,
              static_cast<std::uint32_t>(chance.one_in(4) ? 3000 : 300 + chance.below(700))};
   }
   --tries_;

@@ -104,7 +104,6 @@ void ledger::executed(const tickets::request& request, bool late, const tickets:
                       request.kind != task::renew;
   if (serves && !is_paused_) require_served(name);
   std::erase_if(facts_, [&](const fact& f) { return f.name == name && is_gone(f); });
-  tell_change(name);
 }
 
 void ledger::executed_by_former(const tickets::request& request, const tickets::reply& answer,
@@ -287,7 +286,6 @@ void ledger::changed(const std::vector<standing>& now_there, bool lost) {
   }
   if (lost) forgets_.fill(true);
   if (clock_went_back_) suspect_revived();
-  for (std::size_t name = 0; name < names; ++name) tell_change(name);
 }
 
 void ledger::clock_went_back(const std::vector<standing>& now_there, duration by) {

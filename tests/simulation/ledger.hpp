@@ -112,16 +112,10 @@ class ledger {
   [[nodiscard]] instant forgot_grants_at() const { return forgot_grants_at_; }
   /// Until when the store may have shown less of that name than it had confirmed before.
   [[nodiscard]] instant went_back_at(std::size_t name) const {
-    return std::max(broken_[name], went_back_until());
+    return std::max({broken_[name], forgot_grants_at_, went_back_until_});
   }
-  /// Until when the store may have been as it was before, or another than the one that this ledger is of.
-  [[nodiscard]] instant went_back_until() const { return std::max(forgot_grants_at_, went_back_until_); }
-  /// Is told the name after each change of what stands there.
-  std::function<void(std::size_t)> on_change;
   /// Is told the owner of each hold that has a request to release now.
   std::function<void(const owner_id&)> on_release_request;
-  /// Whose claims may hold that name now.
-  [[nodiscard]] virtual std::vector<owner_id> holders_of(std::size_t name) const;
   /// Somebody who may is about to end holds of others.
   bool force_release_allowed = true;
   [[nodiscard]] instant broken_at(std::size_t name) const { return broken_[name]; }
@@ -173,9 +167,6 @@ class ledger {
   [[nodiscard]] bool is_gone(const fact& f) const { return f.gone <= at_.lease_now(); }
   void suspect_revived();
   void note_late(const tickets::request& request);
-  void tell_change(std::size_t name) const {
-    if (on_change) on_change(name);
-  }
   [[nodiscard]] bool has_to_change(const fact& f, tickets::task by) const;
   void begin_ttl(fact& f, duration ttl) const;
   [[nodiscard]] fact* find(std::size_t name, const owner_id& owner, std::uint64_t token);

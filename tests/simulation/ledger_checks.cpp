@@ -51,14 +51,6 @@ void ledger::suspect_revived() {
   }
 }
 
-std::vector<owner_id> ledger::holders_of(std::size_t name) const {
-  std::vector<owner_id> all;
-  for (const fact& f : facts_) {
-    if (f.name == name && f.granted && !is_gone(f)) all.push_back(f.owner);
-  }
-  return all;
-}
-
 std::size_t ledger::living() const {
   return static_cast<std::size_t>(
       std::count_if(facts_.begin(), facts_.end(), [this](const fact& f) { return lives(f); }));

@@ -57,8 +57,8 @@ std::string replay(const arguments& a, std::string_view mutant, std::uint64_t se
          (mutant.empty() ? "" : " --mutant " + std::string{mutant}) + (a.control ? " --control" : "") +
          (a.hostile_lines ? " --hostile-lines" : "") +
          (a.false_notifications ? " --false-notifications" : "") + (a.elections ? " --elections" : "") +
-         (a.rendezvous ? " --rendezvous" : "") + (a.guard ? " --guard" : "") +
-         (a.min_replicas ? " --min-replicas" : "") + (a.only.empty() ? "" : " --only " + a.only) +
+         (a.guard ? " --guard" : "") + (a.min_replicas ? " --min-replicas" : "") +
+         (a.only.empty() ? "" : " --only " + a.only) +
          (a.replicas == 0 ? "" : " --replicas " + std::to_string(a.replicas));
 }
 
@@ -128,7 +128,6 @@ class runner {
     under_.prints = a.trace;
     under_.has_false_notifications = a.false_notifications;
     under_.has_elections = a.elections;
-    under_.has_rendezvous = a.rendezvous;
     under_.breaks_conditions = a.control;
     if (a.control || !a.only.empty()) under_.only = kinds_of(a.only);
   }

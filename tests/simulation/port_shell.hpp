@@ -69,7 +69,6 @@ class port_shell : public store::port {
     return inner_.session_until();
   }
   void on_session(const std::function<void()>& extended) override { inner_.on_session(extended); }
-  [[nodiscard]] std::optional<failure> latch_refusal() const override { return inner_.latch_refusal(); }
   [[nodiscard]] std::size_t busy() const override { return inner_.busy(); }
   void when_idle(std::function<void()> action) override { inner_.when_idle(std::move(action)); }
   void abandon() override { inner_.abandon(); }

@@ -12,7 +12,7 @@ redis_store::foreign_keys redis_store::look_at_foreign_keys(redis_model& server)
   foreign_keys there;
   if (foreign_values_.empty()) return there;
   server.look();
-  for (std::size_t i = 0; i < contended_names; ++i) {
+  for (std::size_t i = 0; i < names; ++i) {
     const dataset::slot* const s = server.data().find(lock_keys_.at(i));
     const auto* value = s == nullptr ? nullptr : std::get_if<std::string>(&s->second.value);
     if (value == nullptr) continue;
@@ -23,13 +23,13 @@ redis_store::foreign_keys redis_store::look_at_foreign_keys(redis_model& server)
 }
 
 void redis_store::tell_of_foreign_keys(const foreign_keys& there) {
-  for (std::size_t i = 0; i < contended_names; ++i) account_->outsider(i, there.at(i).has_value());
+  for (std::size_t i = 0; i < names; ++i) account_->outsider(i, there.at(i).has_value());
 }
 
 /// "token foreign seen free turn", as fairness.lua writes it.
 void redis_store::tell_of_what_is_left_free() {
   if (foreign_values_.empty()) return;
-  for (std::size_t i = 0; i < contended_names; ++i) {
+  for (std::size_t i = 0; i < names; ++i) {
     const dataset::slot* const s = server_.data().find(fence_keys_.at(i));
     const auto* fence = s == nullptr ? nullptr : std::get_if<std::string>(&s->second.value);
     if (fence == nullptr || fence->find("foreign") == std::string::npos) continue;

@@ -95,7 +95,7 @@ class redis_store final : public simulated_store, private switchboard, private f
     std::int64_t expires_ms = 0;
     friend bool operator==(const foreign_key&, const foreign_key&) = default;
   };
-  using foreign_keys = std::array<std::optional<foreign_key>, contended_names>;
+  using foreign_keys = std::array<std::optional<foreign_key>, names>;
 
   void connected(redis_link& by) override;
   [[nodiscard]] bool asks_for_guard() const override { return asks_for_guard_ && speech.guard.count() != 0; }

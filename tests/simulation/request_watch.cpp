@@ -26,7 +26,7 @@ void request_watch::start() {
 
 void request_watch::look() {
   if (since_.empty()) return;
-  for (std::size_t name = 0; name < contended_names; ++name) {
+  for (std::size_t name = 0; name < names; ++name) {
     for (const witness::belief& b : around_.sees.beliefs(name)) {
       const auto requested = since_.find(b.lease->hold.owner);
       if (requested == since_.end()) continue;

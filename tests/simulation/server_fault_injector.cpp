@@ -102,7 +102,7 @@ void server_fault_injector::empty() {
 
 /// Ends a hold, as somebody does who may; or lets the store throw away what it likes, where stores do that.
 void server_fault_injector::end_holds(client& c) {
-  if (around_.in.chance.one_in(2)) return c.force_release(around_.in.chance.below(around_.names_in_use()));
+  if (around_.in.chance.one_in(2)) return c.force_release(around_.in.chance.below(names));
   if (around_.server.is_down()) return;
   if (const auto name = around_.store.evict()) around_.account.evicted(*name);
 }

@@ -17,15 +17,8 @@ namespace holdfast::sim {
 /// The names that a world's clients contend for: locks, then semaphores.
 inline constexpr std::size_t locks = 2;
 inline constexpr std::size_t semaphores = 1;
-inline constexpr std::size_t contended_names = locks + semaphores;
+inline constexpr std::size_t names = locks + semaphores;
 inline constexpr std::int64_t permits_in_all = 3;
-/// Besides these, in some worlds: a latch and a barrier, and how many each of them expects.
-inline constexpr std::size_t latch_name = contended_names;
-inline constexpr std::size_t barrier_name = latch_name + 1;
-inline constexpr std::size_t names = barrier_name + 1;
-inline constexpr std::int64_t expected_parties = 3;
-/// As the handle of a barrier has it.
-inline constexpr std::int64_t barrier_capacity = expected_parties * 1000;
 /// The lock that is an election, too, in some worlds.
 inline constexpr std::size_t election_name = 1;
 
@@ -36,16 +29,15 @@ inline constexpr auto usual_ttls = std::to_array<duration>(
     {std::chrono::milliseconds{600}, std::chrono::seconds{1}, std::chrono::seconds{2}, longest_ttl});
 
 [[nodiscard]] inline std::string name_of(std::size_t index) {
-  constexpr auto kinds =
-      std::to_array<std::string_view>({"stock/sku-", "stock/sku-", "slots/", "ready/", "round/"});
+  constexpr auto kinds = std::to_array<std::string_view>({"stock/sku-", "stock/sku-", "slots/"});
   return std::string{kinds.at(index)} + std::to_string(index);
 }
 [[nodiscard]] inline std::size_t index_of(const std::string& name) {
   return static_cast<std::size_t>(name.back() - '0');
 }
 [[nodiscard]] inline std::int64_t capacity_of(std::size_t index) {
-  constexpr auto each = std::to_array<std::int64_t>(
-      {store::full_capacity, store::full_capacity, permits_in_all, expected_parties, barrier_capacity});
+  constexpr auto each =
+      std::to_array<std::int64_t>({store::full_capacity, store::full_capacity, permits_in_all});
   return each.at(index);
 }
 

@@ -27,7 +27,6 @@ bool is_certain(const store::acquired& result) {
 void watched_port::acquire(store::claim claim, store::handler<store::acquired> done) {
   const owner_id owner = claim.owner;
   around_.account.asks(owner, host_);
-  if (around_.meetings != nullptr) around_.meetings->asks(claim);
   port_shell::acquire(std::move(claim), [this, owner, done = std::move(done)](store::acquired result) {
     around_.account.asks_no_longer(owner);
     if (!std::holds_alternative<store::granted>(result)) require_gone(owner);
@@ -43,14 +42,6 @@ void watched_port::cancel(const owner_id& owner) {
   around_.account.asks_no_longer(owner);
   port_shell::cancel(owner);
   require_gone(owner);
-}
-
-/// Of elections the link's own, where it has one.
-std::shared_ptr<void> watched_port::watch(store::watched target, std::function<void()> changed) {
-  const std::size_t name = target ? index_of(*target) : names;
-  if (name != latch_name && name != barrier_name)
-    return port_shell::watch(std::move(target), std::move(changed));
-  return around_.hints->watch(host_, name, std::move(changed));
 }
 
 void watched_port::renew(std::vector<store::hold> holds, store::time_point answer_by,

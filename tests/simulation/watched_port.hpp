@@ -43,7 +43,6 @@ class watched_port final : public port_shell {
 
   void acquire(store::claim claim, store::handler<store::acquired> done) override;
   void cancel(const owner_id& owner) override;
-  std::shared_ptr<void> watch(store::watched target, std::function<void()> changed) override;
   void renew(std::vector<store::hold> holds, store::time_point answer_by,
              store::handler<store::renewals> done) override;
   void rest(store::hold hold, store::time_point until, store::time_point give_up,

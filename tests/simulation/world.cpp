@@ -32,8 +32,6 @@ class world {
         account_{in_, server_, store.terms(), [&store] { return store.claims(); }},
         sees_{in_, account_},
         elections_{in_, account_},
-        meetings_{in_, account_},
-        hints_{in_},
         requests_{seed},
         around_{in_, server_, account_, sees_, store, under.with, in_.chance.between(300ms, 8s), 0},
         clients_{around_},
@@ -42,7 +40,6 @@ class world {
     bent_with() = under.with;
     around_.has_sets = seed % 4 == 3 && under.only.empty();
     if (has_election(seed, under)) around_.elections = &elections_;
-    if (under.has_rendezvous) hold_meetings();
     if (has_requests(seed, under)) {
       around_.requests = &requests_;
       account_.on_release_request = [this](const owner_id& owner) { requests_.owners.insert(owner); };
@@ -67,14 +64,6 @@ class world {
   }
 
  private:
-  void hold_meetings() {
-    around_.meetings = &meetings_;
-    around_.hints = &hints_;
-    account_.on_change = [this](std::size_t name) {
-      meetings_.changed(name);
-      hints_.changed(name);
-    };
-  }
   void pass_time() {
     clients_.start();
     if (forges_) forger_.start();
@@ -85,7 +74,7 @@ class world {
     if (!clients_.get_served(served_within + account_.longer() + around_.store.guard(), last_round)) return;
     if (!clients_.end_election()) return;
     clients_.close();
-    if (in_.run_until(in_.now + flush + clients_.left_for())) require_nothing_left();
+    if (in_.run_until(in_.now + flush)) require_nothing_left();
   }
   void require_nothing_left() {
     clients_.require_still(0);
@@ -101,8 +90,6 @@ class world {
   ledger account_;
   witness sees_;
   election_watch elections_;
-  rendezvous_watch meetings_;
-  change_hints hints_;
   release_requests requests_;
   surroundings around_;
   client_group clients_;

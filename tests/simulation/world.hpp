@@ -19,8 +19,6 @@ struct circumstances {
   bool breaks_conditions = false;
   /// There is an election in every world, and not in one of eight.
   bool has_elections = false;
-  /// There are a latch and a barrier.
-  bool has_rendezvous = false;
   std::vector<fault_injector::kind> only;  // empty: as the seed wants it
 };
 

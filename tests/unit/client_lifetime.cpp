@@ -12,7 +12,6 @@
 
 #include "holdfast/client.hpp"
 #include "holdfast/detail/election_handle.hpp"
-#include "holdfast/detail/rendezvous_handle.hpp"
 #include "holdfast/detail/set_handle.hpp"
 #include "holdfast/election.hpp"
 #include "holdfast/error.hpp"
@@ -78,16 +77,6 @@ TEST_F(client_lifetime, ends_with_a_campaign) {
   expect_end_during([](client& locks, auto handler) {
     detail::election_handle{locks, "x", std::nullopt}.async_campaign("one", std::nullopt, std::move(handler));
   });
-}
-
-TEST_F(client_lifetime, ends_with_a_wait_at_a_latch_and_at_a_barrier) {
-  using detail::rendezvous_handle;
-  for (const auto kind : {rendezvous_handle::type::latch, rendezvous_handle::type::barrier}) {
-    const std::string name = kind == rendezvous_handle::type::latch ? "latch" : "barrier";
-    expect_end_during([&](client& locks, auto handler) {
-      rendezvous_handle{kind, locks, name, 2, std::nullopt}.async_meet({}, std::move(handler));
-    });
-  }
 }
 
 // One call is posted behind another, which destroys the client.

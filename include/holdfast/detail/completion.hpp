@@ -40,7 +40,6 @@
 #include "holdfast/detail/election_handle.hpp"
 #include "holdfast/detail/handle.hpp"
 #include "holdfast/detail/locks.hpp"
-#include "holdfast/detail/rendezvous_handle.hpp"
 #include "holdfast/detail/set_handle.hpp"
 #include "holdfast/error.hpp"
 #include "holdfast/term.hpp"
@@ -120,12 +119,6 @@ template <class Error>
 using count_signature = void(Error, std::size_t);
 template <class Error>
 using participants_signature = void(Error, std::vector<candidate>);
-template <class Error>
-using open_signature = void(Error, bool);
-template <class Error>
-using phase_signature = void(Error, std::uint64_t);
-template <class Error>
-using possible_phase_signature = void(Error, std::optional<std::uint64_t>);
 
 template <class Error>
 [[nodiscard]] Error error_of(const outcome& ended) {
@@ -167,12 +160,8 @@ class delivery<void(Error, Granted...), Handler> {
       return std::move(ended_.granted_set);
     } else if constexpr (std::is_same_v<Value, lease>) {
       return std::move(ended_.granted);
-    } else if constexpr (std::is_same_v<Value, bool>) {
-      return ended_.number.has_value();
-    } else if constexpr (std::is_integral_v<Value>) {
-      return static_cast<Value>(ended_.number.value_or(0));
-    } else if constexpr (std::is_same_v<Value, std::optional<std::uint64_t>>) {
-      return ended_.number;
+    } else if constexpr (std::is_same_v<Value, std::size_t>) {
+      return ended_.count;
     } else {
       if (!ended_.election) return {};
       auto& all = ended_.election->candidates;
@@ -359,16 +348,6 @@ auto initiate_campaign(election_handle& of, std::string_view value, Limit limit,
   return initiate<term_signature>(
       [&of, value = std::string{value}, limit](std::unique_ptr<completion> handler) {
         return of.async_campaign(value, limit(), std::move(handler));
-      },
-      std::forward<Token>(token));
-}
-
-/// Starts a call of a latch or a barrier. `request` is called when the operation starts.
-template <template <class Error> class Signature, class Request, class Token>
-auto initiate_meet(const rendezvous_handle& of, Request request, Token&& token) {
-  return initiate<Signature>(
-      [&of, request](std::unique_ptr<completion> handler) {
-        return of.async_meet(request(), std::move(handler));
       },
       std::forward<Token>(token));
 }

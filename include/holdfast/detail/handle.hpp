@@ -47,9 +47,7 @@ struct outcome {
   lease granted;
   lease_set granted_set{};                       ///< of an operation on several names
   std::shared_ptr<election_outcome> election{};  ///< of an operation on an election
-  /// Of a latch, that it is open; of a barrier, the complete phase; of a request to release, the holders
-  /// asked.
-  std::optional<std::uint64_t> number{};
+  std::size_t count = 0;                         ///< of a request to release: the holders asked
 };
 
 /// Receives the end of an asynchronous operation, exactly once, on a thread of the client and under none of

@@ -74,8 +74,6 @@ class ensemble {
   /// What a client sends over the connection that there is waits; what it hears does not.
   void hold_back(const line& from, instant until);
   void step_wall_clock(std::size_t server, duration by);
-  /// Of all servers, where these are exact.
-  [[nodiscard]] std::int64_t exact_wall_ms() const { return servers_.front().at.wall_now() / 1000; }
   /// Containers that have become empty go.
   void sweep();
   /// Servers that are up, and those that are in contact with a leader.

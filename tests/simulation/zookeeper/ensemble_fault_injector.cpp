@@ -60,7 +60,7 @@ void ensemble_fault_injector::strike_servers(kind fault_kind, client& c, std::si
       disturb(length);
       return servers_.hold_back(server, false, true, in.now + length);
     }
-    case fault::force_release: return c.force_release(in.chance.below(around_.names_in_use()));
+    case fault::force_release: return c.force_release(in.chance.below(names));
     case fault::node_removed: return remove_a_node();
     case fault::empty_swept: return servers_.sweep();
     case fault::wall_clock_step:

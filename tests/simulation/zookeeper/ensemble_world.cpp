@@ -66,7 +66,6 @@ struct conditions {
 /// Names rest in half of the worlds; the others have leaders whose clocks are set. Mutants that concern no
 /// rests are found in worlds without.
 bool has_rests(std::uint64_t seed, const circumstances& under) {
-  if (under.has_rendezvous) return true;  // a count stays for its ttl
   switch (under.with) {
     case mutant::none: return seed % 2 == 0;
     case mutant::rests_ignored:
@@ -94,11 +93,9 @@ class ensemble_world {
         counts_{in_, calm_, servers_, of_.root, of_.layout},
         sees_{in_, counts_},
         elections_{in_, counts_},
-        meetings_{in_, counts_},
-        hints_{in_},
         store_{in_, servers_, counts_, {{of_.root, of_.layout, of_.timeout}, of_.timeout, under.with}},
-        around_{in_, calm_, counts_, sees_,           store_, under.with,
-                {},  0,     true,    contended_names, false,  has_rests(seed, under)},
+        around_{in_, calm_, counts_, sees_, store_, under.with,
+                {},  0,     true,    names, false,  has_rests(seed, under)},
         clients_{around_},
         fault_injector_{around_, servers_, clients_.all(), instant{time_of_faults}},
         requests_{seed},
@@ -111,11 +108,8 @@ class ensemble_world {
     bent_with() = under.with;
     around_.has_sets = seed % 4 == 3;
     if (has_election(seed, under)) around_.elections = &elections_;
-    if (under.has_rendezvous) hold_meetings();
     if (may_request(seed, under)) request_releases();
-    const std::size_t clients = 2 + in_.chance.below(3);
-    clients_.gather(under.has_rendezvous ? std::max<std::size_t>(clients, expected_parties) : clients,
-                    of_.clocks);
+    clients_.gather(2 + in_.chance.below(3), of_.clocks);
     if (of_.layout != zookeeper::layout::curator || under.with == mutant::get_then_delete) return;
     for (std::size_t i = in_.chance.below(3); i > 0; --i)
       others_.emplace_back(in_, servers_, counts_, of_.layout);
@@ -140,14 +134,6 @@ class ensemble_world {
     const bool is_curators = of_.layout == zookeeper::layout::curator && of_.servers.first_number == 0;
     if (is_curators && around_.with == mutant::none) revoker_.live();
   }
-  void hold_meetings() {
-    around_.meetings = &meetings_;
-    around_.hints = &hints_;
-    counts_.on_change = [this](std::size_t name) {
-      meetings_.changed(name);
-      hints_.changed(name);
-    };
-  }
   /// A session that has died, a rest after it, and what its leader's clock adds to it, finding a server, and
   /// one more try.
   [[nodiscard]] duration served_within() const {
@@ -167,7 +153,7 @@ class ensemble_world {
     if (!clients_.end_election()) return;
     hears_.stop();
     clients_.close();
-    if (in_.run_until(in_.now + flush + clients_.left_for())) require_nothing_left();
+    if (in_.run_until(in_.now + flush)) require_nothing_left();
   }
   void require_nothing_left() {
     clients_.require_still(1);  // its session beats
@@ -183,8 +169,6 @@ class ensemble_world {
   recipe_ledger counts_;
   witness sees_;
   election_watch elections_;
-  rendezvous_watch meetings_;
-  change_hints hints_;
   zookeeper_store store_;
   surroundings around_;
   client_group clients_;

@@ -53,7 +53,7 @@ void foreign_contender::come() {
     if (!begun) return live();
     session_ = *begun;
   }
-  name_ = in_.chance.below(contended_names);
+  name_ = in_.chance.below(names);
   wants_ = name_ == 0 ? in_.chance.one_in(2) ? role::reader : role::writer : role::mutex;
   const std::string queue = counts_.path_of(name_) + (name_ < locks ? "" : "/locks");
   // It makes the parents as ours do, but leaves that to us as a rule.

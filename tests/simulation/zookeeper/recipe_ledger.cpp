@@ -86,7 +86,6 @@ void recipe_ledger::changed(const transaction& t) {
   for (const std::size_t name : concerned) {
     decide_anew(name);
     if (t.type != kind::create) require_beliefs_true(name);
-    if (on_change) on_change(name);
   }
 }
 
@@ -200,31 +199,6 @@ std::vector<recipe_ledger::holder> recipe_ledger::holders_of_permits(std::size_t
     const bool complete = h.nodes.size() == static_cast<std::size_t>(h.weight);
     return !complete || (!fits && !grants_.contains(h.token));
   });
-  return all;
-}
-
-std::vector<owner_id> recipe_ledger::holders_of(std::size_t name) const {
-  const auto each_child = [&](const std::string& path, const auto& with) {
-    const znode* const parent = servers_.decided().find(path);
-    if (parent == nullptr) return;
-    for (const std::string& child : parent->children) with(path + '/' + child, child);
-  };
-  std::set<maker> there;
-  for (const holder& h : holders_[name]) there.insert(h.made_by);
-  each_child(paths_[name] + "/leases",
-             [&](const std::string& path, const std::string&) { there.insert(claimed_.at(path).made_by); });
-  each_child(zookeeper::rests_path(paths_[name]), [&](const std::string& path, const std::string& child) {
-    const znode& node = *servers_.decided().find(path);
-    const auto mark = zookeeper::read_mark(node.data);
-    const auto guid = owner_id::from_hex(child);
-    if (!mark || !guid) return;
-    const duration left = zookeeper::left_of(*mark, znodes::about(node), servers_.exact_wall_ms());
-    if (left > duration{0}) there.insert(maker_of_alias(*guid));
-  });
-  std::vector<owner_id> all;
-  for (const maker each : there) {
-    if (const auto owner = owners_.find(each); owner != owners_.end()) all.push_back(owner->second);
-  }
   return all;
 }
 

@@ -47,7 +47,6 @@ class recipe_ledger final : public ledger {
   }
   [[nodiscard]] grant grant_of(const store::hold& h) const override;
   /// With those whose marks alone are there.
-  [[nodiscard]] std::vector<owner_id> holders_of(std::size_t name) const override;
 
   // For clients of others.
   [[nodiscard]] bool holds(const std::string& node) const { return holding_nodes_.contains(node); }

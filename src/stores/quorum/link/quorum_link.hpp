@@ -34,9 +34,6 @@ class quorum_link final : public runtime::notifying_link<tickets::request, ticke
   void when_delivered(std::function<void()> action) override {
     coordinator_.when_delivered(std::move(action));
   }
-  [[nodiscard]] std::optional<failure> latch_refusal() const override {
-    return coordinator::permits_refusal();
-  }
   void help(store::caller& caller) override;
   bool drive() override;
   void kick() override;

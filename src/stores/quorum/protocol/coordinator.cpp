@@ -110,15 +110,13 @@ void coordinator::hear(std::size_t server, const store::notification& n) {
 
 // ---- claims
 
-failure coordinator::permits_refusal() {
-  return {errc::invalid_argument,
-          "a majority of independent servers cannot count permits: with 3 servers and 2 permits three claims "
-          "can each have a majority; use one store (redis://)"};
-}
-
 void coordinator::claim(request r, on_reply done) {
   if (r.kind == task::acquire && r.capacity != store::full_capacity) {
-    return answer(std::move(done), store::request_error{permits_refusal()});
+    return answer(std::move(done),
+                  store::request_error{
+                      {errc::invalid_argument,
+                       "a majority of independent servers cannot count permits: with 3 servers and 2 permits "
+                       "three claims can each have a majority; use one store (redis://)"}});
   }
   if (const auto found = claims_.find(r.owner); found != claims_.end()) {
     const claim_ptr c = found->second;

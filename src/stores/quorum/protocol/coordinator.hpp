@@ -51,9 +51,6 @@ class coordinator {
     std::function<void(std::size_t server, const std::string& set)> leave{};
   };
 
-  /// Why no claim of permits is carried out.
-  [[nodiscard]] static failure permits_refusal();
-
   coordinator(store::scheduler& on, const settings& of, uses link);
   ~coordinator();
   coordinator(const coordinator&) = delete;

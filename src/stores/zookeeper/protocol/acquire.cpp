@@ -151,7 +151,7 @@ void claim_queue::refuse(claim& c, const on_reply& handler, tickets::reply verdi
 /// begins anew, if the queue is empty by then: the servers remove no node with children.
 void claim_queue::make_room(claim& c, const on_reply& handler) {
   const std::string queue = c.queue;
-  if (!may_queue(c)) {
+  if (!c.request.wait) {
     refuse(c, handler, tickets::refused{});
   } else {
     fail_entry(c, handler, no_numbers_below(queue));
@@ -165,7 +165,7 @@ void claim_queue::settle(claim& c, const on_reply& handler) {
     if (is_semaphore(c.request)) return choose(c, handler, 0);
     return admit(c, handler);
   }
-  if (!may_queue(c)) return refuse(c, handler, tickets::refused{});
+  if (!c.request.wait) return refuse(c, handler, tickets::refused{});
   c.now = claim::phase::waiting;
   wait_behind(c, extent::fresh);
   handler(tickets::reply{place_of(c.token, false)});

@@ -101,7 +101,6 @@ class claim_queue final : private arrivals::host {
   std::optional<arrivals::creation> begin_creation(const claim_ref& ref) override;
   listing read_queue(const std::string& queue, std::vector<result> lists, bool is_current) override;
   void entered(const arrival& a, const listing& l) override;
-  [[nodiscard]] static bool may_queue(const claim& c) { return c.request.wait || c.request.insists; }
   void refuse(claim& c, const on_reply& handler, tickets::reply verdict);
   void fail_entry(claim& c, const on_reply& handler, tickets::link::outcome reply);
   void make_room(claim& c, const on_reply& handler);

@@ -30,10 +30,6 @@ store::request_error never_at_rest(const std::string& name) {
   return {{errc::unavailable, "claims on '" + name + "' ended during each look at them"}, true, false};
 }
 
-/// A party that joins a barrier has to see the others, none of which goes more than two steps without it.
-/// Where the numbers do not tell who holds, a waiter could be taken for the holder.
-bool has_to_be_whole(const survey& all) { return has_rendezvous(all) || all.has_open_order; }
-
 }  // namespace
 
 /// Runs a vote. Later reads see everything that any client has been told until now.
@@ -84,7 +80,8 @@ void inspection::decide(const look& at, const std::vector<result>& reads) {
                 // now. Permits that went may have been followed by others, which were not listed yet.
                 const bool is_torn = at.depth == reading::whole && s->is_torn;
                 const bool is_stale = is_torn || (had_holders && s->holders.empty());
-                const bool is_useless = is_torn && has_to_be_whole(*s);
+                // If the numbers do not tell who holds, a waiter could be taken for the holder.
+                const bool is_useless = is_torn && s->has_open_order;
                 if (is_stale && at.tries < (is_useless ? most_looks : most_tries)) {
                   look again = at;
                   ++again.tries;

@@ -129,8 +129,7 @@ void name_rests::listed(const place_ptr& p, std::vector<result> lists) {
   for (const auto& [guid, leases] : p->listed) {
     const auto found = p->known.find(guid);
     if (found != p->known.end()) found->second.hold.leases = leases;
-    // The rest of a claim that has fewer leases than when its mark was read may have begun since, and that of
-    // one that stays has been prolonged by its renewals.
+    // The rest of a claim that has fewer leases than when its mark was read may have begun since.
     const bool may_be_newer =
         found != p->known.end() && !found->second.is_ignored && leases != found->second.leases_when_read;
     if (found == p->known.end() || may_be_newer) unread.push_back(guid);

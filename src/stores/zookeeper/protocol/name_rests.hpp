@@ -23,9 +23,7 @@ struct former_hold {
   holdfast::mode mode{};
   std::int64_t permits = 0;
   store::time_point until;
-  /// The rest; otherwise the claim holds, as far as is known. A claim that stays may have begun and hold: its
-  /// leases are counted, and the permits of its mark only beyond them.
-  bool has_begun = true;
+  bool has_begun = true;    // the rest; otherwise the claim holds, as far as is known
   std::int64_t leases = 0;  // that are there still
 };
 

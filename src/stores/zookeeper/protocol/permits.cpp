@@ -204,7 +204,7 @@ void claim_queue::start_over(claim& c, const on_reply& handler, const store::req
 /// Two of its leases got the same number, because the numbers of `leases` are used up. As in `make_room`.
 void claim_queue::begin_leases_anew(claim& c, const on_reply& handler) {
   const owner_id owner = c.request.owner;
-  abandon(c, [this, owner, handler, waits = may_queue(c),
+  abandon(c, [this, owner, handler, waits = c.request.wait,
               leases = c.leases_path()](const tickets::link::outcome&) {
     nodes_.submit({.kind = kind::remove, .path = leases}, [](const result&) {});
     if (!handler && on_notification_) on_notification_({owner, store::notification_kind::look, {}});

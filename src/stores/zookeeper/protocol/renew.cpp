@@ -2,7 +2,6 @@
 
 #include <iterator>
 #include <memory>
-#include <set>
 #include <utility>
 
 #include "base/release_request.hpp"
@@ -25,19 +24,13 @@ void claim_queue::renew(const tickets::request& request, const on_reply& handler
   };
   std::vector<operation> steps;
   std::vector<operation> unwatchable;
-  std::vector<operation> marks;
-  std::vector<owner_id> marked;  // the owner of each
-  std::vector<look> looks;       // of each step, the watched ones first
+  std::vector<look> looks;  // of each step, the watched ones first
   std::vector<look> looks_of_unwatchable;
   watch_load planned;
   for (const store::hold& h : request.batch) {
     claim* const found = claims_.find(h.owner);
     if (found == nullptr || found->now != claim::phase::holding) continue;
     claim& c = *found;
-    if (c.request.stays) {  // its ttl counts from now
-      marks.push_back(write_of_mark(c));
-      marked.push_back(h.owner);
-    }
     if (c.watched) continue;
     if (c.lowers()) continue;  // this client itself removes the writer's node, which is no loss
     std::vector<std::string> paths = c.leases;
@@ -53,9 +46,8 @@ void claim_queue::renew(const tickets::request& request, const on_reply& handler
   std::move(unwatchable.begin(), unwatchable.end(), std::back_inserter(steps));
   looks.push_back({});
   std::move(looks_of_unwatchable.begin(), looks_of_unwatchable.end(), std::back_inserter(looks));
-  std::move(marks.begin(), marks.end(), std::back_inserter(steps));
   nodes_.submit_all(std::move(steps),
-                    [this, request, looks, marked, sync, handler](const std::vector<result>& results) {
+                    [this, request, looks, sync, handler](const std::vector<result>& results) {
                       bool unread = false;
                       const result* failed = is_error(results[sync]) ? &results[sync] : nullptr;
                       for (std::size_t i = 0; i < looks.size(); ++i) {
@@ -77,21 +69,12 @@ void claim_queue::renew(const tickets::request& request, const on_reply& handler
                           node_gone(looks[i].path);  // waiters may rely on this watch
                         }
                       }
-                      // A mark that cannot be written is of no matter to the other holds of the batch.
-                      std::set<owner_id> unwritten;
-                      for (std::size_t i = 0; i < marked.size(); ++i) {
-                        const result& r = results[looks.size() + i];
-                        if (is_unanswered(r) && failed == nullptr) failed = &r;
-                        if (is_error(r)) unwritten.insert(marked[i]);
-                      }
                       if (failed != nullptr) return handler(request_error_of(*failed));
                       if (unread) return renew(request, handler);  // `exists` needs no permission
                       tickets::kept kept;
                       for (const store::hold& h : request.batch) {
                         const claim* const found = claims_.find(h.owner);
-                        const bool holds = found != nullptr && found->now == claim::phase::holding;
-                        if (holds && unwritten.contains(h.owner)) kept.unsure.push_back(kept.each.size());
-                        kept.each.push_back(holds);
+                        kept.each.push_back(found != nullptr && found->now == claim::phase::holding);
                       }
                       handler(tickets::reply{std::move(kept)});
                     });

@@ -26,10 +26,6 @@ holdfast::mode mode_of(const claim& c) {
   return c.place && c.place->wants == role::reader ? mode::shared : mode::exclusive;
 }
 
-/// Of the mark that a claim has while it holds: how long the name rests after a session that ends without a
-/// release. Zero: it has none.
-duration length_of_mark(const claim& c) { return c.request.stays ? c.request.ttl : c.request.grace; }
-
 mark mark_of(const claim& c, duration length, bool is_stamped) {
   mark m;
   m.mode = mode_of(c);
@@ -97,12 +93,11 @@ store::time_point next_look(const rests_seen& seen, store::time_point now) {
 
 }  // namespace
 
-/// The mark of a claim that stays counts from each write. So its ttl ends also where no other claim comes,
-/// which would begin the rest.
+/// The mark that a claim has while it holds: the name rests after a session that ends without a release.
 operation claim_queue::write_of_mark(const claim& c) {
   return {.kind = kind::set,
           .path = mark_path(c.base, c.guid),
-          .data = to_text(mark_of(c, length_of_mark(c), c.request.stays))};
+          .data = to_text(mark_of(c, c.request.grace, false))};
 }
 
 claim* claim_queue::find_checking(const claim_ref& ref) {
@@ -153,9 +148,9 @@ void claim_queue::decide(claim& c, const on_reply& handler, const rests_seen& se
   if (handler) handler(tickets::reply{place_of(c.token, false)});
 }
 
-/// Makes the mark of a claim that has a grace or stays, and grants the claim.
+/// Makes the mark of a claim that has a grace, and grants the claim.
 void claim_queue::make_mark(claim& c, const on_reply& handler, int tries) {
-  if (length_of_mark(c) == duration::zero()) return grant(c, handler);
+  if (c.request.grace == duration::zero()) return grant(c, handler);
   c.settled = false;
   c.is_answering = handler != nullptr;
   c.marked = true;

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/metadata.hpp"
-#include "core/arrivals.hpp"
 #include "stores/zookeeper/protocol/claim_nodes.hpp"
 #include "stores/zookeeper/protocol/note.hpp"
 #include "stores/zookeeper/protocol/release_request.hpp"
@@ -349,14 +348,6 @@ fencing_token token_of(const claimed& c) {
 }
 
 bool is_over(const claimed& c) { return c.rest && c.left == duration::zero(); }
-
-bool has_rendezvous(const survey& name) {
-  return std::any_of(name.holders.begin(), name.holders.end(), [](const claimed& c) {
-    const auto n = c.rest ? std::nullopt : read_note(c.data);
-    const auto value = from_metadata(c.rest ? c.rest->metadata : n ? n->metadata : std::string{}).value;
-    return value && store::attendance_in(*value);
-  });
-}
 
 std::vector<std::string> all_nodes_of(const claimed& c) {
   std::vector<std::string> all;

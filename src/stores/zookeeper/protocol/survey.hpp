@@ -69,8 +69,6 @@ void fill(survey& name, std::size_t waiters, const std::vector<result>& reads, s
 
 /// Whether it is a rest that is over. Its mark stays until somebody removes it.
 [[nodiscard]] bool is_over(const claimed& c);
-/// Whether a claim of a latch or a barrier is among the holders.
-[[nodiscard]] bool has_rendezvous(const survey& name);
 /// The nodes that end the claim when they are removed, its mark first.
 [[nodiscard]] std::vector<std::string> all_nodes_of(const claimed& c);
 
