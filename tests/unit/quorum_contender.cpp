@@ -321,7 +321,7 @@ TEST_F(quorum_contender, that_holds_is_claimed_in_the_queue_of_a_server_that_lac
   for (const std::size_t server : {0, 1, 2}) hear(server, granted());
   ASSERT_TRUE(claim_.holds());
   hear(3, failed(3));
-  take(claim_.spread(now_, 3));
+  take(claim_.claim_at_missing(now_, 3));
   ASSERT_EQ(addressees(ballot_step::claim).count(3), 1U);
   EXPECT_TRUE(sent(3).wait);
   EXPECT_EQ(sent(3).weight, store::full_capacity);
@@ -331,7 +331,7 @@ TEST_F(quorum_contender, that_was_lowered_is_spread_as_a_reader) {
   ask();
   for (std::size_t i = 0; i < 5; ++i) hear(i, granted());
   claim_.lower();
-  take(claim_.spread(now_, 3));
+  take(claim_.claim_at_missing(now_, 3));
   EXPECT_EQ(sent(3).weight, 1);
 }
 

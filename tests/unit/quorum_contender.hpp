@@ -28,7 +28,7 @@ class quorum_contender : public testing::Test, protected votes {
   template <class Answer>
   contender::step hear(std::size_t server, const Answer& answer) {
     EXPECT_EQ(in_flight_.erase(server), 1U) << "nothing was asked of server " << server;
-    return take(claim_.hear(now_, server, of(answer)));
+    return take(claim_.on_reply(now_, server, of(answer)));
   }
   contender::step wake_after(duration time) {
     now_ += time;

@@ -47,7 +47,7 @@ TEST_F(quorum_contender, tells_its_token_again_where_the_hold_has_begun_anew) {
   ASSERT_TRUE(claim_.holds());
   hear(3, granted(0, number, 1));
   hear(3, tickets::done{});
-  take(claim_.spread(now_, 3));
+  take(claim_.claim_at_missing(now_, 3));
   EXPECT_EQ(*sent(3).metadata, R"({"token":5000000})");
   hear(3, granted(0, number, 2));
   ASSERT_EQ(in_flight_.count(3), 1U);

@@ -89,8 +89,8 @@ TEST_F(quorum_try, says_which_server_grants_nothing_to_anybody) {
   contender one{claim(false), {.servers = 3, .silence = silence, .furthest = furthest, .places = places}};
   static_cast<void>(one.ask(now_));
   const tickets::reply pause = tickets::paused{{errc::unavailable, "the server was started 0 s ago"}};
-  static_cast<void>(one.hear(now_, 1, of(pause)));
-  const auto lost = one.hear(now_, 2, of(pause));
+  static_cast<void>(one.on_reply(now_, 1, of(pause)));
+  const auto lost = one.on_reply(now_, 2, of(pause));
   ASSERT_NE(answer_in<tickets::paused>(lost), nullptr);
   EXPECT_EQ(answer_in<tickets::paused>(lost)->reason.message, "b:2: the server was started 0 s ago");
 }
@@ -154,7 +154,7 @@ TEST_F(quorum_try, blames_no_clock_where_no_majority_has_granted) {
   r.ttl = 400ms;
   contender one{r, {.servers = 5, .silence = silence, .furthest = furthest}};
   const auto tell = [&](std::size_t server, const auto& answer) {
-    return one.hear(now_, server, of(answer));
+    return one.on_reply(now_, server, of(answer));
   };
   static_cast<void>(one.ask(now_));
   tell(0, failed(0));

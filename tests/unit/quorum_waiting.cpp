@@ -35,11 +35,11 @@ TEST(quorum_waiting, says_that_it_is_first_behind_a_foreign_holder_when_that_is_
   contender machine{claim_that_waits(), {.servers = 5, .silence = 500ms, .furthest = votes::furthest}};
   const store::time_point begin{1h};
   EXPECT_EQ(machine.ask(begin).send.size(), 5U);
-  EXPECT_FALSE(machine.hear(begin, 0, waits(false, false)).answer);
-  EXPECT_FALSE(machine.hear(begin, 1, waits(false, false)).answer);
-  EXPECT_TRUE(machine.hear(begin, 2, waits(false, false)).answer);
-  EXPECT_FALSE(machine.hear(begin, 3, waits(false, false)).should_look);
-  const auto late = machine.hear(begin, 4, waits(true, false));
+  EXPECT_FALSE(machine.on_reply(begin, 0, waits(false, false)).answer);
+  EXPECT_FALSE(machine.on_reply(begin, 1, waits(false, false)).answer);
+  EXPECT_TRUE(machine.on_reply(begin, 2, waits(false, false)).answer);
+  EXPECT_FALSE(machine.on_reply(begin, 3, waits(false, false)).should_look);
+  const auto late = machine.on_reply(begin, 4, waits(true, false));
   EXPECT_FALSE(late.should_look) << "so soon after the answer";
   ASSERT_TRUE(late.wake_at);
   EXPECT_TRUE(machine.wake(*late.wake_at).should_look);
@@ -51,11 +51,11 @@ TEST(quorum_waiting, says_that_a_majority_is_foreign_when_a_hint_has_shown_it) {
   const store::time_point begin{1h};
   (void)machine.ask(begin);
   for (std::size_t server = 0; server < 5; ++server)
-    EXPECT_FALSE(machine.hear(begin, server, waits(true, false)).should_look);
+    EXPECT_FALSE(machine.on_reply(begin, server, waits(true, false)).should_look);
   const auto later = begin + 1s;
   for (std::size_t server = 0; server < 3; ++server) {
     EXPECT_EQ(machine.hint(later, server).send.size(), 1U);
-    EXPECT_EQ(machine.hear(later, server, waits(true, true)).should_look, server == 2);
+    EXPECT_EQ(machine.on_reply(later, server, waits(true, true)).should_look, server == 2);
   }
 }
 
@@ -72,13 +72,13 @@ TEST(quorum_waiting, of_a_try_ends_though_a_proposal_was_lost) {
                     {.servers = 3, .silence = votes::silence, .furthest = votes::furthest}};
   const store::time_point begin{1h};
   (void)machine.ask(begin);
-  (void)machine.hear(begin, 0, votes::of(votes::granted()));
-  (void)machine.hear(begin, 1, votes::of(tickets::paused{{errc::unavailable, "started"}}));
-  const auto proposed = machine.hear(begin, 2, votes::of(votes::granted(0, votes::number + 7)));
+  (void)machine.on_reply(begin, 0, votes::of(votes::granted()));
+  (void)machine.on_reply(begin, 1, votes::of(tickets::paused{{errc::unavailable, "started"}}));
+  const auto proposed = machine.on_reply(begin, 2, votes::of(votes::granted(0, votes::number + 7)));
   ASSERT_EQ(proposed.send.size(), 2U);
   const auto token = proposed.send[0].request.token.value();
-  EXPECT_FALSE(machine.hear(begin + 1ms, 2, votes::of(votes::granted(token, token))).answer);
-  const auto failed = machine.hear(begin + 2ms, 0, votes::of(store::no_answer()));
+  EXPECT_FALSE(machine.on_reply(begin + 1ms, 2, votes::of(votes::granted(token, token))).answer);
+  const auto failed = machine.on_reply(begin + 2ms, 0, votes::of(store::no_answer()));
   EXPECT_FALSE(failed.answer) << "a server may come back";
   ASSERT_TRUE(failed.wake_at);
   EXPECT_TRUE(is_error(machine.wake(*failed.wake_at)));
@@ -89,9 +89,9 @@ TEST(quorum_waiting, of_a_try_ends_though_a_vote_is_being_given_back_to_a_server
                     {.servers = 3, .silence = votes::silence, .furthest = votes::furthest}};
   const store::time_point begin{1h};
   (void)machine.ask(begin);
-  EXPECT_EQ(machine.hear(begin, 0, votes::of(votes::overtaken(1))).send.size(), 1U);
-  (void)machine.hear(begin, 1, votes::of(votes::granted()));
-  EXPECT_FALSE(machine.hear(begin, 2, votes::of(votes::refused())).answer);
+  EXPECT_EQ(machine.on_reply(begin, 0, votes::of(votes::overtaken(1))).send.size(), 1U);
+  (void)machine.on_reply(begin, 1, votes::of(votes::granted()));
+  EXPECT_FALSE(machine.on_reply(begin, 2, votes::of(votes::refused())).answer);
   const auto late = machine.wake(begin + votes::silence);
   ASSERT_TRUE(late.answer);
   EXPECT_TRUE(late.is_over);
@@ -105,9 +105,9 @@ TEST(quorum_waiting, does_not_rely_on_a_majority_that_accepts_no_token) {
   (void)machine.ask(begin);
   auto behind = votes::granted(0, 0);
   behind.vote->clock = {};
-  EXPECT_TRUE(machine.hear(begin, 1, votes::of(behind)).send.empty());
-  (void)machine.hear(begin, 2, votes::of(votes::queued()));
-  const auto answered = machine.hear(begin, 0, votes::of(votes::overtaken(1)));
+  EXPECT_TRUE(machine.on_reply(begin, 1, votes::of(behind)).send.empty());
+  (void)machine.on_reply(begin, 2, votes::of(votes::queued()));
+  const auto answered = machine.on_reply(begin, 0, votes::of(votes::overtaken(1)));
   ASSERT_EQ(answered.send.size(), 1U);
   EXPECT_EQ(answered.send[0].request.step, tickets::ballot_step::yield);
 }
@@ -119,12 +119,12 @@ TEST(quorum_waiting, does_not_count_a_vote_that_may_have_been_ended_by_force) {
                     {.servers = 3, .silence = votes::silence, .furthest = votes::furthest}};
   const store::time_point begin{1h};
   (void)machine.ask(begin);
-  (void)machine.hear(begin, 0, votes::of(votes::granted()));
+  (void)machine.on_reply(begin, 0, votes::of(votes::granted()));
   EXPECT_EQ(machine.doubt(begin, 0).send.size(), 1U);
-  const auto second = machine.hear(begin, 1, votes::of(votes::granted()));
+  const auto second = machine.on_reply(begin, 1, votes::of(votes::granted()));
   EXPECT_FALSE(second.is_won);
   EXPECT_FALSE(machine.holds());
-  const auto first = machine.hear(begin, 0, votes::of(votes::granted(votes::number, votes::number, 2)));
+  const auto first = machine.on_reply(begin, 0, votes::of(votes::granted(votes::number, votes::number, 2)));
   EXPECT_TRUE(first.is_won || machine.holds());
 }
 

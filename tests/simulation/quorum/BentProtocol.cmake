@@ -23,74 +23,70 @@ function(bend FILE)
   set(text_of_${FILE} "${text}" PARENT_SCOPE)
 endfunction()
 
-# A vote counts beyond its server's deadline, as long as another is younger.
-bend(contender_conclusions.cpp
-  FROM [=[of.granted && !of.yielding && of.since + claim_.ttl > now;]=]
-  TO [=[of.granted && (!of.yielding || is_bent(mutant::yielding_counts)) &&
-         (of.since + claim_.ttl > now || is_bent(mutant::stale_votes));]=])
-bend(contender_conclusions.cpp
+# A vote counts beyond its server's deadline, as long as another is younger; and, apart from that, while it is given back.
+bend(server_vote.hpp
+  FROM [=[    return at == standing::granted && since + ttl > now;]=]
+  TO [=[    return (at == standing::granted || (at == standing::yielding && is_bent(mutant::yielding_counts))) &&
+           (since + ttl > now || is_bent(mutant::stale_votes));]=])
+bend(contender.cpp
   FROM [=[return all[majority_ - 1];]=]
   TO [=[return all[is_bent(mutant::stale_votes) ? 0 : majority_ - 1];]=])
 
 # A vote counts from its answer.
 bend(contender.cpp
-  FROM [=[  of.in_flight = false;
-  if (const auto* failed]=]
-  TO [=[  of.in_flight = false;
-  if (is_bent(mutant::votes_from_reply) || is_bent(mutant::validity_from_reply)) of.sent = now;
-  if (const auto* failed]=])
+  FROM [=[of.requests.finish();]=]
+  TO [=[of.requests.finish();
+  if (is_bent(mutant::votes_from_reply) || is_bent(mutant::validity_from_reply)) of.sent = now;]=])
 
 # The first server has two votes; and, apart from that, votes for several tokens count together.
-bend(contender_conclusions.cpp
-  FROM [=[    if (is_valid(each, now) && each.accepted == token()) all.push_back(each.since);]=]
-  TO [=[    if (is_valid(each, now) && (each.accepted == token() || is_bent(mutant::tokens_not_compared))) {
+bend(contender.cpp
+  FROM [=[    if (each.is_valid(now, claim_.ttl) && each.ballot.accepted == token()) all.push_back(each.since);]=]
+  TO [=[    if (each.is_valid(now, claim_.ttl) &&
+        (each.ballot.accepted == token() || is_bent(mutant::tokens_not_compared))) {
       all.push_back(each.since);
-      if (&each == &seats_.front() && is_bent(mutant::server_counts_twice)) all.push_back(each.since);
+      if (&each == &votes_.front() && is_bent(mutant::server_counts_twice)) all.push_back(each.since);
     }]=])
-bend(contender_conclusions.cpp
-  FROM [=[  return count([&](const seat& each) { return is_valid(each, now); });]=]
-  TO [=[  const bool is_twice = is_bent(mutant::server_counts_twice) && is_valid(seats_.front(), now);
-  return count([&](const seat& each) { return is_valid(each, now); }) + (is_twice ? 1 : 0);]=])
+bend(contender.cpp
+  FROM [=[  return count([&](const server_vote& each) { return each.is_valid(now, claim_.ttl); });]=]
+  TO [=[  const bool is_twice = is_bent(mutant::server_counts_twice) && votes_.front().is_valid(now, claim_.ttl);
+  return count([&](const server_vote& each) { return each.is_valid(now, claim_.ttl); }) + (is_twice ? 1 : 0);]=])
 
-# A vote that is being given back counts until the answer; and, apart from that, a claim that has a majority gives votes back.
+# A claim that has a majority gives votes back.
 bend(contender.cpp
-  FROM [=[    of.granted = false;
-    send(s, now, server, ballot_step::yield);]=]
-  TO [=[    of.granted = is_bent(mutant::yielding_counts);
-    send(s, now, server, ballot_step::yield);]=])
+  FROM [=[  if (holds()) {
+    if (at != nullptr]=]
+  TO [=[  if (holds() && !is_bent(mutant::holder_yields)) {
+    if (at != nullptr]=])
 bend(contender.cpp
-  FROM [=[  if (holds_) {
-    if (standing]=]
-  TO [=[  if (holds_ && !is_bent(mutant::holder_yields)) {
-    if (standing]=])
+  FROM [=[at->vote->is_overtaken && !may_win(now)) {]=]
+  TO [=[at->vote->is_overtaken &&
+      (!may_win(now) || is_bent(mutant::holder_yields))) {]=])
 bend(contender.cpp
-  FROM [=[      !may_win(now)) {]=]
-  TO [=[      (!may_win(now) || is_bent(mutant::holder_yields))) {]=])
+  FROM [=[  if (!holds()) claim_at(s, now, server);]=]
+  TO [=[  if (!holds() || is_bent(mutant::holder_yields)) claim_at(s, now, server);]=])
 
 # A claim keeps its votes though no token is accepted by a majority of them.
-bend(contender_conclusions.cpp
-  FROM [=[  return is_proposing(now) || count(accepts)]=]
-  TO [=[  return is_bent(mutant::keeps_vain_votes) || is_proposing(now) || count(accepts)]=])
 bend(contender.cpp
-  FROM [=[  if (!holds_) claim_at(s, now, server);]=]
-  TO [=[  if (!holds_ || is_bent(mutant::holder_yields)) claim_at(s, now, server);]=])
+  FROM [=[  return is_proposing(now) || acceptors]=]
+  TO [=[  return is_bent(mutant::keeps_vain_votes) || is_proposing(now) || acceptors]=])
+
+# A notification of a grant counts as a vote.
 bend(coordinator.cpp
   FROM [=[  if (!c->machine.holds()) carry_out(c, c->machine.hint(]=]
   TO [=[  if (n.kind == store::notification_kind::granted && is_bent(mutant::vote_by_notification))
     return carry_out(c, c->machine.believe(scheduler_.now(), server));
   if (!c->machine.holds() || is_bent(mutant::holder_yields)) carry_out(c, c->machine.hint(]=])
-
-# A notification of a grant counts as a vote.
 bend(contender.hpp
   FROM [=[  [[nodiscard]] step hint(time_point now, std::size_t server);]=]
   TO [=[  [[nodiscard]] step hint(time_point now, std::size_t server);
   [[nodiscard]] step believe(time_point now, std::size_t server) {
     step s;
-    if (holds_) return s;
-    seat& of = seats_.at(server);
-    of.granted = of.answered = true;
+    if (holds()) return s;
+    server_vote& of = votes_.at(server);
+    of.at = server_vote::standing::granted;
+    of.answered = true;
     of.since = now;
-    of.accepted = token();
+    of.ballot.accepted = token();
     consider(s, now);
     return s;
   }]=])
@@ -105,15 +101,16 @@ bend(coordinator_rounds.cpp
 
 # The token does not stand beside the hold.
 bend(contender.cpp
-  FROM [=[  if (holds_ && claim_.metadata)]=]
-  TO [=[  if (holds_ && claim_.metadata && !is_bent(mutant::token_not_told))]=])
+  FROM [=[  if (holds() && claim_.metadata)]=]
+  TO [=[  if (holds() && claim_.metadata && !is_bent(mutant::token_not_told))]=])
 
 # An answer revives votes of other servers that had lapsed while it was under way.
 bend(contender.cpp
-  FROM [=[    take(of, std::get<tickets::reply>(came));]=]
-  TO [=[    take(of, std::get<tickets::reply>(came));
-    for (seat& each : seats_)
-      if (is_bent(mutant::lapsed_votes_revived) && of.granted && each.granted && each.since + claim_.ttl <= now)
+  FROM [=[    of.take(*reply, token());]=]
+  TO [=[    of.take(*reply, token());
+    for (server_vote& each : votes_)
+      if (is_bent(mutant::lapsed_votes_revived) && of.at == standing::granted && each.at == standing::granted &&
+          each.since + claim_.ttl <= now)
         each.since = of.since;]=])
 
 # A holder is not told of a request to release.
@@ -123,7 +120,7 @@ bend(coordinator.cpp
     if (is_bent(mutant::request_unheard)) return;]=])
 
 # Proposals are right above the fences, and take no account of the clocks.
-bend(contender_conclusions.cpp
+bend(contender.cpp
   FROM [=[    consider_number(std::max(after,]=]
   TO [=[    if (!is_bent(mutant::proposal_without_clock)) consider_number(std::max(after,]=])
 

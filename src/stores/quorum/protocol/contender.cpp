@@ -1,5 +1,7 @@
 #include "stores/quorum/protocol/contender.hpp"
 
+#include <functional>
+#include <map>
 #include <utility>
 #include <variant>
 
@@ -10,99 +12,90 @@ namespace holdfast::quorum {
 
 using tickets::ballot_step;
 using tickets::place;
+using standing = server_vote::standing;
 
-void name_place(failure& reason, std::span<const std::string> places, std::size_t server) {
-  if (server >= places.size()) return;
-  reason.message = with_place(places[server], std::move(reason.message));
-}
+namespace {
 
-store::request_error no_answer_of(std::span<const std::string> places, std::size_t server) {
-  store::request_error e = store::no_answer();
-  if (server < places.size()) e.reason.message = places[server] + " does not answer";
-  return e;
-}
+using namespace std::chrono_literals;
 
-contender::contender(tickets::request claim, const terms& of)
-    : claim_{std::move(claim)},
-      majority_{majority_of(of.servers)},
-      silence_{of.silence},
-      oldest_{of.oldest},
-      furthest_{of.furthest},
-      places_{of.places},
-      seats_(of.servers) {}
+constexpr duration look_again = 10ms;    // while the votes are split
+constexpr duration report_again = 50ms;  // a place in the queue
+constexpr duration yield_again = 200ms;  // one that has failed
+
+constexpr std::chrono::microseconds room = 20ms;  // for the way to a server whose clock is a little ahead
+
+bool is_unheard(const server_vote& of) { return !of.answered && !of.problem; }
+bool is_failed(const server_vote& of) { return of.problem.has_value(); }
+bool is_paused(const server_vote& of) { return of.pause.has_value(); }
+bool has_other_capacity(const server_vote& of) { return of.capacity.has_value(); }
+
+}  // namespace
 
 // ---- events
 
 contender::step contender::ask(time_point now) {
   step s;
-  is_asked_ = true;
+  state_ = state::deciding;
   asked_at_ = now;
   reported_.reset();
-  holds_ = false;
   const auto since = won_since(now);
   if (since && now - *since < (claim_.ttl - claim_.grace) / 4) {
     conclude(s, now);
     return s;
   }
-  for (seat& each : seats_) {
-    each.answered = false;
-    each.problem.reset();
-    each.pause.reset();
-    each.capacity.reset();
-  }
-  for (std::size_t i = 0; i < seats_.size(); ++i) claim_at(s, now, i);
+  for (server_vote& each : votes_) each.forget_answers();
+  for (std::size_t i = 0; i < votes_.size(); ++i) claim_at(s, now, i);
   s.wake_at = next_wake(now);
   return s;
 }
 
-contender::step contender::hear(time_point now, std::size_t server, const tickets::link::outcome& came) {
+contender::step contender::on_reply(time_point now, std::size_t server, const tickets::link::outcome& came) {
   step s;
-  seat& of = seats_.at(server);
-  of.in_flight = false;
-  if (const auto* failed = std::get_if<store::request_error>(&came)) {
-    of.problem = *failed;
+  server_vote& of = votes_.at(server);
+  const bool is_claimed_again = of.requests.finish();
+  const auto* const reply = std::get_if<tickets::reply>(&came);
+  const auto* const at = reply == nullptr ? nullptr : std::get_if<place>(reply);
+  if (reply == nullptr) {
+    of.problem = std::get<store::request_error>(came);
   } else if (of.sent_step == ballot_step::none) {
-    of.is_told_token = holds_ && std::holds_alternative<tickets::done>(std::get<tickets::reply>(came));
+    if (holds() && std::holds_alternative<tickets::done>(*reply))
+      of.shown = server_vote::shown_token::written;
   } else {
-    take(of, std::get<tickets::reply>(came));
-    if (of.pause) name_place(*of.pause, places_, server);
+    of.take(*reply, token());
+    if (of.pause) name_place(*of.pause, terms_.places, server);
+    has_met_foreign_ = has_met_foreign_ || (at != nullptr && of.ballot.blocker.starts_with("foreign "));
   }
-  const auto* at = std::get_if<tickets::reply>(&came);
-  const auto* standing = at == nullptr ? nullptr : std::get_if<place>(at);
-  if (holds_) {
-    if (standing != nullptr && standing->granted) tell_token_at(s, now, server);
+  if (holds()) {
+    if (at != nullptr && at->granted) tell_token_at(s, now, server);
     return s;
   }
-  if (standing != nullptr && standing->granted && standing->vote && standing->vote->is_overtaken &&
-      !may_win(now)) {
-    of.yielding = of.grant;
-    of.granted = false;
+  if (at != nullptr && at->granted && at->vote && at->vote->is_overtaken && !may_win(now)) {
+    of.at = standing::yielding;
     send(s, now, server, ballot_step::yield);
-  } else if (at != nullptr && std::holds_alternative<tickets::nothing>(*at)) {
+  } else if (reply != nullptr && std::holds_alternative<tickets::nothing>(*reply)) {
     claim_at(s, now, server);  // it had ended there
   }
   consider(s, now);
-  if (std::exchange(of.again, false) && !holds_ && !s.is_over) claim_at(s, now, server);
+  if (is_claimed_again && !of.requests.is_in_flight() && !holds() && !s.is_over) claim_at(s, now, server);
   if (!s.wake_at) s.wake_at = next_wake(now);
   return s;
 }
 
 contender::step contender::hint(time_point now, std::size_t server) {
   step s;
-  if (!holds_) claim_at(s, now, server);
+  if (!holds()) claim_at(s, now, server);
   s.wake_at = next_wake(now);
   return s;
 }
 
 contender::step contender::doubt(time_point now, std::size_t server) {
-  if (!holds_) seats_.at(server).granted = false;
+  if (!holds()) votes_.at(server).lose_grant();
   return hint(now, server);
 }
 
-contender::step contender::spread(time_point now, std::size_t server) {
+contender::step contender::claim_at_missing(time_point now, std::size_t server) {
   step s;
-  claim_at(s, now, server);
-  seats_.at(server).again = false;
+  if (!votes_.at(server).requests.is_in_flight()) claim_at(s, now, server);
   return s;
 }
 
@@ -112,28 +105,24 @@ contender::step contender::tell_token(time_point now, std::size_t server) {
   return s;
 }
 
-void contender::restarted(std::size_t server) {
-  seat& of = seats_.at(server);
-  of.has_restarted = true;
-  of.is_told_token = false;
-}
-
 std::shared_ptr<const std::string> contender::annotate(std::shared_ptr<const std::string> metadata) {
   claim_.metadata = std::move(metadata);
-  if (holds_ && claim_.metadata)
+  if (holds() && claim_.metadata)
     claim_.metadata = std::make_shared<const std::string>(with_hold_token(*claim_.metadata, token()));
   return claim_.metadata;
 }
 
 contender::step contender::wake(time_point now) {
   step s;
-  if (holds_) return s;
-  for (std::size_t i = 0; i < seats_.size(); ++i) {
-    seat& each = seats_[i];
-    if (each.yielding && !each.in_flight && now >= each.sent + yield_again)
+  if (holds()) return s;
+  for (std::size_t i = 0; i < votes_.size(); ++i) {
+    server_vote& each = votes_[i];
+    const bool is_in_flight = each.requests.is_in_flight();
+    if (each.at == standing::yielding && !is_in_flight && now >= each.sent + yield_again)
       send(s, now, i, ballot_step::yield);
-    const bool is_silent = is_asked_ && each.in_flight && !each.answered && now >= asked_at_ + silence_;
-    if (is_silent && !each.problem) each.problem = no_answer_of(places_, i);
+    const bool is_late = state_ == state::deciding && now >= asked_at_ + terms_.silence;
+    if (is_late && each.requests.is_in_flight() && is_unheard(each))
+      each.problem = no_answer_of(terms_.places, i);
   }
   if (is_split_) resolve_split(s, now);
   consider(s, now);
@@ -141,83 +130,326 @@ contender::step contender::wake(time_point now) {
   return s;
 }
 
-// ---- what a server says
-
-void contender::take(seat& of, const tickets::reply& reply) {
-  of.answered = true;
-  of.problem.reset();
-  if (of.sent_step == ballot_step::yield) of.yielding.reset();
-  of.granted = of.refuses = false;
-  if (const auto* at = std::get_if<place>(&reply)) {
-    take_place(of, *at);
-    has_met_foreign_ = has_met_foreign_ || of.blocker.starts_with("foreign ");
-    return;
-  }
-  if (const auto* none = std::get_if<tickets::refused>(&reply)) {
-    of.blocker = none->vote ? none->vote->blocker : std::string{};
-  } else if (const auto* pause = std::get_if<tickets::paused>(&reply)) {
-    of.pause = pause->reason;
-  } else if (const auto* other = std::get_if<tickets::other_capacity>(&reply)) {
-    of.capacity = other->capacity;
-  }
-}
-
-void contender::take_place(seat& of, const place& at) {
-  of.knows_claim = true;
-  of.granted = at.granted;
-  of.since = of.sent;
-  of.head = at.head;
-  of.silent = at.silent;
-  of.holder_left = at.holder_left;
-  of.pause = at.pause;
-  if (!at.vote) return;
-  of.accepted = at.vote->accepted;
-  of.has_restarted = false;
-  of.fence = at.vote->fence;
-  of.clock = at.vote->clock;
-  of.refuses = of.sent_step == ballot_step::accept && of.accepted != token() && of.fence < token();
-  if (std::exchange(of.grant, at.vote->grant) != at.vote->grant) of.is_told_token = false;
-  of.blocker = at.vote->blocker;
-}
-
 // ---- requests
 
+/// If a request to the server is in flight, the claim is sent again after it: see on_reply.
 void contender::send(step& s, time_point now, std::size_t server, ballot_step kind) {
-  seat& to = seats_.at(server);
+  server_vote& to = votes_.at(server);
+  if (!to.requests.start()) return;
   tickets::request r = claim_;
   r.step = kind;
   if (kind == ballot_step::claim) {
     r.kind = tickets::task::acquire;
-    r.wait = claim_.wait || is_split_ || holds_;
+    r.wait = claim_.wait || is_split_ || holds();
   } else if (kind == ballot_step::none) {
     r.kind = tickets::task::annotate;
   } else {
     r.kind = tickets::task::look;
     r.metadata.reset();
-    if (kind == ballot_step::yield) r.grant = *to.yielding;
+    if (kind == ballot_step::yield) r.grant = to.ballot.grant;
     if (kind == ballot_step::accept) r.token = token();
   }
-  to.in_flight = true;
-  to.again = false;
   to.sent_step = kind;
   to.sent = now;
   s.send.push_back({server, std::move(r)});
 }
 
-void contender::tell_token_at(step& s, time_point now, std::size_t server) {
-  const seat& to = seats_.at(server);
-  const bool has_token = to.is_told_token || (to.accepted == token() && !to.has_restarted);
-  if (!has_token && !to.in_flight && claim_.metadata) send(s, now, server, ballot_step::none);
-}
-
 /// A yield that is not answered goes first: it may have been carried out.
 void contender::claim_at(step& s, time_point now, std::size_t server) {
-  seat& to = seats_.at(server);
-  if (to.in_flight) {
-    to.again = true;
+  const bool is_yielding = votes_.at(server).at == standing::yielding;
+  send(s, now, server, is_yielding ? ballot_step::yield : ballot_step::claim);
+}
+
+void contender::tell_token_at(step& s, time_point now, std::size_t server) {
+  const server_vote& to = votes_.at(server);
+  if (claim_.metadata && !to.shows(token()) && !to.requests.is_in_flight())
+    send(s, now, server, ballot_step::none);
+}
+
+void contender::resolve_split(step& s, time_point now) {
+  for (std::size_t i = 0; i < votes_.size(); ++i) {
+    const server_vote& each = votes_[i];
+    if (!each.is_valid(now, claim_.ttl) && !each.requests.is_in_flight()) claim_at(s, now, i);
+  }
+  s.wake_at = now + look_again;
+}
+
+// ---- the majority and its token
+
+std::size_t contender::votes(time_point now) const {
+  return count([&](const server_vote& each) { return each.is_valid(now, claim_.ttl); });
+}
+
+/// When the earliest of the best majority's grants began; empty: there is no majority for one token.
+std::optional<time_point> contender::won_since(time_point now) const {
+  std::vector<time_point> all;
+  for (const server_vote& each : votes_)
+    if (each.is_valid(now, claim_.ttl) && each.ballot.accepted == token()) all.push_back(each.since);
+  if (all.size() < majority_) return std::nullopt;
+  std::sort(all.begin(), all.end(), std::greater<>{});
+  return all[majority_ - 1];
+}
+
+std::size_t contender::acceptors(fencing_token token, time_point now) const {
+  return count([&](const server_vote& each) {
+    return each.is_valid(now, claim_.ttl) && each.can_accept(token, now, terms_);
+  });
+}
+
+/// Whether a server may still say that it accepts a token.
+bool contender::is_proposing(time_point now) const {
+  return count([&](const server_vote& each) {
+           return each.requests.is_in_flight() && each.sent_step == ballot_step::accept &&
+                  now < each.sent + terms_.silence;
+         }) != 0;
+}
+
+/// The largest number that follows a fence, or is the time of a server, and that a majority can accept. A
+/// server whose clock is far ahead may have a fence that the others do not accept for long: then that server
+/// alone is left out.
+std::optional<fencing_token> contender::next_proposal(time_point now) const {
+  std::optional<fencing_token> best;
+  const auto consider_number = [&](std::uint64_t number) {
+    const fencing_token next{number};
+    if (next > best.value_or(fencing_token{}) && acceptors(next, now) >= majority_) best = next;
+  };
+  for (const server_vote& each : votes_) {
+    if (!each.is_valid(now, claim_.ttl)) continue;
+    const std::uint64_t after = std::max(each.ballot.fence.value(), token().value()) + 1;
+    consider_number(after);
+    consider_number(std::max(after, static_cast<std::uint64_t>((each.clock_at(now) + room).count())));
+  }
+  return best;
+}
+
+/// Whether a majority has granted, and may accept one token by what is known. A server whose clock is far
+/// behind grants, and accepts none: a claim that relied on its vote would keep the others from those that go
+/// first.
+bool contender::may_win(time_point now) const {
+  if (won_since(now)) return true;
+  if (votes(now) < majority_) return false;
+  return is_proposing(now) || acceptors(token(), now) >= majority_ || next_proposal(now);
+}
+
+/// A majority has granted, and not accepted the same token. What a server has refused, or has not received,
+/// is not proposed to it again before it has said something else.
+void contender::propose(step& s, time_point now) {
+  if (is_proposing(now)) return;
+  if (!proposed_ || acceptors(token(), now) < majority_) {
+    const auto next = next_proposal(now);
+    if (!next) return;
+    proposed_ = *next;
+  }
+  for (std::size_t i = 0; i < votes_.size(); ++i) {
+    const server_vote& each = votes_[i];
+    if (each.is_valid(now, claim_.ttl) && each.can_accept(token(), now, terms_) &&
+        !each.requests.is_in_flight() && each.ballot.accepted != token())
+      send(s, now, i, ballot_step::accept);
+  }
+}
+
+// ---- conclusions
+
+void contender::consider(step& s, time_point now) {
+  if (won_since(now)) {
+    if (state_ == state::deciding) return conclude(s, now);
+    s.is_won = std::exchange(state_, state::won) != state::won;
     return;
   }
-  send(s, now, server, to.yielding ? ballot_step::yield : ballot_step::claim);
+  if (state_ == state::won) state_ = state::idle;
+  if (votes(now) >= majority_) propose(s, now);
+  if (state_ == state::deciding) return conclude(s, now);
+  if (now < reported_at_ + report_again || !is_news(now)) return;
+  reported_.reset();
+  s.should_look = true;
+}
+
+/// The first claim behind a foreign holder has to look, because that holder notifies nobody. The caller was
+/// answered when a majority had; the other servers, and hints, have said since that the claim is first.
+bool contender::is_news(time_point now) const {
+  if (!reported_ || state_ != state::idle) return false;
+  const place at = standing_at(now);
+  return at.head && (!reported_->head || (at.silent && !reported_->silent));
+}
+
+void contender::answer(step& s, tickets::link::outcome outcome) {
+  state_ = state::idle;
+  s.answer = std::move(outcome);
+}
+
+void contender::refuse(step& s) {
+  s.is_over = true;
+  answer(s, tickets::reply{tickets::refused{}});
+}
+
+/// Answers the caller, if what the servers have said is enough.
+void contender::conclude(step& s, time_point now) {
+  if (const auto since = won_since(now)) {
+    state_ = state::held;
+    annotate(claim_.metadata);
+    for (std::size_t i = 0; i < votes_.size(); ++i)
+      if (votes_[i].is_valid(now, claim_.ttl)) tell_token_at(s, now, i);
+    place at;
+    at.token = token();
+    at.granted = true;
+    at.counts_from = since;
+    s.answer = tickets::reply{std::move(at)};
+    return;
+  }
+  if (count(is_failed) > spare()) {
+    store::request_error e = problem(now);
+    // A majority has certainly not carried it out, and no try would change that. But a minority may have it.
+    s.is_over = count([](const server_vote& each) {
+                  return each.problem && !each.problem->retryable && !each.problem->maybe_executed;
+                }) > spare();
+    if (s.is_over) e.maybe_executed = false;
+    return answer(s, std::move(e));
+  }
+  if (count(has_other_capacity) > spare()) {
+    s.is_over = true;
+    const auto other = std::find_if(votes_.begin(), votes_.end(), has_other_capacity);
+    return answer(s, tickets::reply{tickets::other_capacity{*other->capacity}});
+  }
+  if (!claim_.wait) return conclude_try(s, now);
+  if (count([](const server_vote& each) { return each.answered && !each.problem; }) < majority_) return;
+  reported_ = standing_at(now);
+  reported_at_ = now;
+  answer(s, tickets::reply{*reported_});
+}
+
+/// The claim does not wait. It is refused if a majority names the same holder. If the votes are split among
+/// claims of which none has a majority, it waits until one of them has, or it is late.
+void contender::conclude_try(step& s, time_point now) {
+  const bool is_late = now >= asked_at_ + terms_.silence;
+  const auto is_denied = [](const server_vote& each) {
+    return each.answered && each.at != standing::granted && each.at != standing::yielding && !each.problem &&
+           !each.pause;
+  };
+  if (votes(now) >= majority_) {
+    if (is_late && !is_proposing(now)) answer(s, problem(now));  // no token that a majority accepts
+    return;
+  }
+  if (has_common_blocker()) return refuse(s);
+  const std::size_t open = count([&](const server_vote& each) {
+    return each.is_valid(now, claim_.ttl) || is_unheard(each) || each.at == standing::yielding;
+  });
+  if (!is_split_ && open >= majority_ && !is_late) return;
+  const std::size_t paused = count(is_paused);
+  const bool is_contested = count(is_denied) != 0 || is_split_;
+  if (is_contested && !is_late) {
+    if (paused != 0 && count(is_unheard) != 0) return;  // those that are missing may name the holder
+    if (paused == 0 && (votes(now) != 0 || is_split_)) {
+      if (!std::exchange(is_split_, true)) resolve_split(s, now);
+      return;
+    }
+  }
+  if (paused != 0 && (open + paused >= majority_ || !is_contested)) {
+    s.is_over = true;
+    const auto first = std::find_if(votes_.begin(), votes_.end(), is_paused);
+    return answer(s, tickets::reply{tickets::paused{*first->pause}});
+  }
+  if (!is_contested) return answer(s, problem(now));  // grants ran out before there was a majority
+  refuse(s);
+}
+
+bool contender::has_common_blocker() const {
+  std::map<std::string, std::size_t> named;
+  for (const server_vote& each : votes_) {
+    const std::string& blocker = each.ballot.blocker;
+    if (each.at != standing::granted && !blocker.empty() && ++named[blocker] >= majority_) return true;
+  }
+  return false;
+}
+
+place contender::standing_at(time_point now) const {
+  place at;
+  at.token = claim_.token;
+  for (const server_vote& each : votes_) {
+    if (each.is_valid(now, claim_.ttl)) continue;
+    at.head = at.head || each.head;
+    if (each.head && each.holder_left)
+      at.holder_left = std::min(at.holder_left.value_or(*each.holder_left), *each.holder_left);
+  }
+  at.silent = count([](const server_vote& each) { return each.silent; }) > spare();
+  if (count(is_paused) > spare()) at.pause = std::find_if(votes_.begin(), votes_.end(), is_paused)->pause;
+  return at;
+}
+
+// ---- for people
+
+/// Too many servers have not answered, or no token has been accepted by enough. What no try would change
+/// counts if it is true of so many.
+store::request_error contender::problem(time_point now) const {
+  const auto is_final = [](const server_vote& each) { return each.problem && !each.problem->retryable; };
+  store::request_error all;
+  all.reason.code = errc::unavailable;
+  all.retryable = count(is_final) <= spare();
+  problem_list list;
+  std::size_t problems = 0;
+  bool has_code = false;
+  for (std::size_t i = 0; i < votes_.size(); ++i) {
+    const server_vote& each = votes_[i];
+    all.maybe_executed = all.maybe_executed || each.answered ||
+                         (each.problem && each.problem->maybe_executed) || each.requests.is_in_flight();
+    if (!each.problem) continue;
+    if (!has_code && each.problem->retryable == all.retryable) {
+      all.reason.code = each.problem->reason.code;
+      has_code = true;
+    }
+    ++problems;
+    list.add(i < terms_.places.size() ? terms_.places[i] : "", each.problem->reason.message);
+  }
+  if (problems > spare()) {
+    all.reason.message = std::to_string(problems) + " of " + std::to_string(votes_.size()) +
+                         " servers do not answer or refuse, and a majority is needed" + list.text();
+  } else {
+    all.reason.message =
+        "no majority has granted and accepted one token in time" + list.text() + refusals_by_clock(now);
+  }
+  return all;
+}
+
+/// A majority has granted, but there is none whose clocks are near enough to each other for one number. Says
+/// which servers accept no number that is above the fence of the first one. Empty: the clocks are not to
+/// blame.
+std::string contender::refusals_by_clock(time_point now) const {
+  if (votes(now) < majority_) return {};
+  std::vector<std::pair<std::chrono::microseconds, std::size_t>> clocks;  // the first one is furthest
+  for (std::size_t i = 0; i < votes_.size(); ++i)
+    if (votes_[i].is_valid(now, claim_.ttl) && !votes_[i].problem)
+      clocks.emplace_back(votes_[i].clock_at(now), i);
+  std::sort(clocks.begin(), clocks.end(), std::greater<>{});
+  for (std::size_t i = 0; i + majority_ <= clocks.size(); ++i)
+    if (clocks[i].first - clocks[i + majority_ - 1].first <= terms_.furthest) return {};
+  const auto name = [&](std::size_t server) {
+    return server < terms_.places.size() ? terms_.places[server] : std::string{"a server"};
+  };
+  std::string text;
+  for (const auto& [clock, server] : clocks) {
+    const auto behind = clocks.front().first - clock;
+    if (behind <= terms_.furthest) continue;
+    text += "; " + name(server) + " refuses the numbers of " + name(clocks.front().second) +
+            ": its clock is " + std::to_string(std::chrono::round<std::chrono::seconds>(behind).count()) +
+            " s behind (holdfast doctor says more)";
+  }
+  return text;
+}
+
+// ---- time
+
+std::optional<time_point> contender::next_wake(time_point now) const {
+  std::optional<time_point> next;
+  const auto at = [&](time_point when) { next = std::min(next.value_or(when), when); };
+  if (state_ == state::deciding && now < asked_at_ + terms_.silence) at(asked_at_ + terms_.silence);
+  if (state_ == state::deciding && is_split_) at(now + look_again);
+  if (is_news(now)) at(std::max(now, reported_at_ + report_again));
+  for (const server_vote& each : votes_) {
+    const bool is_in_flight = each.requests.is_in_flight();
+    if (each.at == standing::yielding && !is_in_flight) at(std::max(now, each.sent + yield_again));
+    const bool is_proposal = is_in_flight && each.sent_step == ballot_step::accept;
+    if (is_proposal && now < each.sent + terms_.silence) at(each.sent + terms_.silence);
+  }
+  return next;
 }
 
 }  // namespace holdfast::quorum

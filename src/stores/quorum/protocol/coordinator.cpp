@@ -226,7 +226,7 @@ void coordinator::send_order(const claim_ptr& c, contender::order o) {
               if (none != nullptr && none->vote)
                 places_.hear(server, none->vote->clock, sent, scheduler_.now());
             }
-            carry_out(c, c->machine.hear(scheduler_.now(), server, came));
+            carry_out(c, c->machine.on_reply(scheduler_.now(), server, came));
           });
 }
 

@@ -33,7 +33,7 @@ class coordinator {
     duration silence{};                 // after so long without an answer a server counts as silent
     std::vector<std::string> places{};  // of the servers, for errors
     duration connecting{};              // so much longer may the first answers take
-    duration oldest{};                  // see contender::terms
+    duration oldest{};                  // see voting_terms
     duration furthest{};                // as well
   };
   /// What it needs of the link.

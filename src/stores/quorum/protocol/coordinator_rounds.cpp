@@ -201,7 +201,7 @@ void coordinator::claim_at(const owner_id& owner, std::size_t server) {
   const auto found = claims_.find(owner);
   if (found == claims_.end() || scheduler_.now() < found->second->revoked_until) return;
   contender& machine = found->second->machine;
-  if (machine.holds()) carry_out(found->second, machine.spread(scheduler_.now(), server));
+  if (machine.holds()) carry_out(found->second, machine.claim_at_missing(scheduler_.now(), server));
 }
 
 void coordinator::downgrade(const request& r, on_reply done) {

@@ -1,7 +1,6 @@
 #include "stores/quorum/protocol/problem_list.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <utility>
 
 namespace holdfast::quorum {
@@ -35,6 +34,17 @@ std::string without_place(std::string_view place, std::string text) {
   const std::string prefix = prefix_of(place);
   if (!place.empty() && text.starts_with(prefix)) text.erase(0, prefix.size());
   return text;
+}
+
+void name_place(failure& reason, std::span<const std::string> places, std::size_t server) {
+  if (server >= places.size()) return;
+  reason.message = with_place(places[server], std::move(reason.message));
+}
+
+store::request_error no_answer_of(std::span<const std::string> places, std::size_t server) {
+  store::request_error e = store::no_answer();
+  if (server < places.size()) e.reason.message = places[server] + " does not answer";
+  return e;
 }
 
 void problem_list::add(const std::string& place, const std::string& message) {

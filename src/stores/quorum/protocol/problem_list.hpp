@@ -1,8 +1,13 @@
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/failure.hpp"
+#include "core/machine.hpp"
 
 namespace holdfast::quorum {
 
@@ -11,6 +16,11 @@ namespace holdfast::quorum {
 [[nodiscard]] std::string with_place(std::string_view place, std::string text);
 /// The text without the place of the server with which it may begin.
 [[nodiscard]] std::string without_place(std::string_view place, std::string text);
+
+/// Begins a reason with the place of its server. Without `places` it stays as it is.
+void name_place(failure& reason, std::span<const std::string> places, std::size_t server);
+/// The server has not answered within the time limit.
+[[nodiscard]] store::request_error no_answer_of(std::span<const std::string> places, std::size_t server);
 
 /// What several servers have said, for people. Servers that say the same are named together.
 class problem_list {
