@@ -65,13 +65,22 @@ void coordinator::dispatch(request r, on_reply done) {
   }
 }
 
-/// With the server's place in its errors.
+/// With the server's place in its errors. Each answer tells the server's clock.
 void coordinator::send_to(std::size_t server, request r, on_reply done) {
-  uses_.send(server, std::move(r), [this, server, done = std::move(done), alive = alive_](outcome o) {
-    auto* const failed = std::get_if<store::request_error>(&o);
-    if (*alive && failed != nullptr) name_place(failed->reason, settings_.places, server);
-    if (*alive && failed == nullptr) answered_.at(server) = true;
-    if (*alive) is_silent_.at(server) = false;
+  const time_point sent = scheduler_.now();
+  const auto note = [this, server, sent](outcome& o) {
+    is_silent_.at(server) = false;
+    if (auto* const failed = std::get_if<store::request_error>(&o))
+      return name_place(failed->reason, settings_.places, server);
+    answered_.at(server) = true;
+    const auto& reply = std::get<tickets::reply>(o);
+    const auto* const at = std::get_if<tickets::place>(&reply);
+    const auto* const none = std::get_if<tickets::refused>(&reply);
+    if (at != nullptr && at->vote) places_.hear(server, at->vote->clock, sent, scheduler_.now());
+    if (none != nullptr && none->vote) places_.hear(server, none->vote->clock, sent, scheduler_.now());
+  };
+  uses_.send(server, std::move(r), [note, done = std::move(done), alive = alive_](outcome o) {
+    if (*alive) note(o);
     done(std::move(o));
   });
 }
@@ -159,17 +168,14 @@ void coordinator::ask_for_time() {
     r.step = tickets::ballot_step::claim;
     r.token = {};
     r.wait = false;
-    send_to(i, std::move(r), [this, i, sent = scheduler_.now(), alive = alive_](const outcome& o) {
-      if (*alive) hear_time(i, sent, o);
+    send_to(i, std::move(r), [this, i, alive = alive_](const outcome& o) {
+      if (*alive) hear_time(i, o);
     });
   }
 }
 
-void coordinator::hear_time(std::size_t server, time_point sent, const outcome& o) {
+void coordinator::hear_time(std::size_t server, const outcome& o) {
   if (times_due_ != 0 && !std::exchange(times_.at(server), o)) --times_due_;
-  const auto* const reply = std::get_if<tickets::reply>(&o);
-  const auto* const said = reply == nullptr ? nullptr : std::get_if<tickets::refused>(reply);
-  if (said != nullptr && said->vote) places_.hear(server, said->vote->clock, sent, scheduler_.now());
   if (places_.is_known()) {
     scheduler_.cancel(std::exchange(time_limit_, 0));
     times_due_ = 0;
@@ -216,18 +222,9 @@ void coordinator::carry_out(const claim_ptr& c, contender::step s) {
 
 void coordinator::send_order(const claim_ptr& c, contender::order o) {
   const std::size_t server = o.server;
-  send_to(server, std::move(o.request),
-          [this, c, server, sent = scheduler_.now(), alive = alive_](const outcome& came) {
-            if (!*alive || c->is_over) return;
-            if (const auto* reply = std::get_if<tickets::reply>(&came)) {
-              const auto* const at = std::get_if<tickets::place>(reply);
-              const auto* const none = std::get_if<tickets::refused>(reply);
-              if (at != nullptr && at->vote) places_.hear(server, at->vote->clock, sent, scheduler_.now());
-              if (none != nullptr && none->vote)
-                places_.hear(server, none->vote->clock, sent, scheduler_.now());
-            }
-            carry_out(c, c->machine.on_reply(scheduler_.now(), server, came));
-          });
+  send_to(server, std::move(o.request), [this, c, server, alive = alive_](const outcome& came) {
+    if (*alive && !c->is_over) carry_out(c, c->machine.on_reply(scheduler_.now(), server, came));
+  });
 }
 
 }  // namespace holdfast::quorum

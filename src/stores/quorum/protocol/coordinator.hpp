@@ -96,7 +96,7 @@ class coordinator {
   void claim(tickets::request request, on_reply done);
   void begin_claim(tickets::request request, on_reply done);
   void ask_for_time();
-  void hear_time(std::size_t server, time_point sent, const outcome& o);
+  void hear_time(std::size_t server, const outcome& o);
   void go_on_without_time();
   void begin_parked();
   void get_acquainted();
