@@ -17,7 +17,7 @@
 
 #include "base/owner_id.hpp"
 #include "holdfast/error.hpp"
-#include "runtime/elastic_pool.hpp"
+#include "runtime/lane.hpp"
 #include "runtime/signals.hpp"
 
 namespace holdfast::runtime {
@@ -108,31 +108,13 @@ class event_loop::timers {
   std::unordered_map<timer, store::time_point> when_;
 };
 
-namespace {
-
-/// A thread that runs what is posted to it, in order, until it is told that this was all.
-struct lane {
-  asio::io_context context{1};
-  std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work{context.get_executor()};
-  std::thread thread;
-
-  void start() {
-    thread = quiet_thread([this] { context.run(); });
-  }
-  void finish() {
-    work.reset();
-    if (!thread.joinable()) return;
-    thread.join();
-  }
-};
-
-}  // namespace
-
 /// All threads are made with the client, which can say that there is none; a loss cannot.
 struct event_loop::io {
-  lane own;  // timers and descriptors
+  asio::io_context context{1};  // timers and descriptors
+  std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work{context.get_executor()};
+  std::thread thread;
   std::shared_ptr<void> ticks;
-  elastic_pool signals;
+  lane signals;
   lane callbacks;
 };
 
@@ -180,8 +162,7 @@ event_loop::event_loop() : timers_{std::make_unique<timers>()} {
       }
       fire();
     });
-    io_->callbacks.start();
-    io_->own.start();
+    io_->thread = quiet_thread([&context = io_->context] { context.run(); });
   } catch (const std::exception& e) {  // Boost's, or a thread's: out of descriptors, memory or threads
     if (io_) stop();
     throw error{errc::exhausted, std::string{"cannot create the event loop of the client: "} + e.what()};
@@ -192,7 +173,8 @@ event_loop::~event_loop() { stop(); }
 
 void event_loop::stop() {
   io_->ticks.reset();
-  io_->own.finish();
+  io_->work.reset();
+  if (io_->thread.joinable()) io_->thread.join();
   io_->signals.finish();  // which may leave callbacks
   io_->callbacks.finish();
   stopped_ = true;
@@ -202,16 +184,14 @@ void event_loop::observe(events::journal::observer observer) {
   journal_.observe(std::move(observer), [this](std::function<void()> turn) { call_back(std::move(turn)); });
 }
 
-void event_loop::call_back(std::function<void()> action) {
-  asio::post(io_->callbacks.context, [action = std::move(action)] { action(); });
-}
+void event_loop::call_back(std::function<void()> action) { io_->callbacks.post(std::move(action)); }
 
 std::shared_ptr<void> event_loop::on_readable(int descriptor, std::function<void()> heard) {
-  auto entry = std::make_shared<listener>(io_->own.context, descriptor, std::move(heard));
+  auto entry = std::make_shared<listener>(io_->context, descriptor, std::move(heard));
   // From the loop's own thread, so that no caller comes to hold the entry's mutex under the core lock: the
   // order is always the other way round.
   try {
-    asio::post(io_->own.context, [entry] {
+    asio::post(io_->context, [entry] {
       const annotated::recursive_lock held{entry->mutex};
       if (!entry->ended) entry->listen();
     });
@@ -277,7 +257,7 @@ event_loop::deferred event_loop::unlock() HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {
 }
 
 void event_loop::run(deferred actions, bool drives) {
-  if (!actions.signals.empty()) io_->signals.post(std::move(actions.signals));
+  for (auto& action : actions.signals) io_->signals.post(std::move(action));
   for (auto& action : actions.callbacks) call_back(std::move(action));
   if (!drives && kicks_.load(std::memory_order_acquire)) kick_();
   for (const auto& action : actions.here) action();

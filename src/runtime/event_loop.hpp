@@ -15,7 +15,7 @@
 namespace holdfast::runtime {
 
 /// The thread of a client that never blocks on a store: it fires timers and waits for descriptors. The loop
-/// also owns the threads that call users' callbacks, and the mutex of the client's core. This thread, a
+/// also owns two lanes, the threads that call user code, and the mutex of the client's core. This thread, a
 /// link's threads and users' threads lock that mutex (class `core_lock`), so that a caller wakes nobody to
 /// get its own work done.
 ///
@@ -51,10 +51,10 @@ class HOLDFAST_CAPABILITY("core lock") event_loop final : public store::schedule
   [[nodiscard]] owner_id new_owner() override { return owner_id::random(); }
   timer at(store::time_point when, std::function<void()> action) override;
   void cancel(timer which) override;
-  /// For users' callbacks, which run one after another.
+  /// For users' callbacks: on the lane for callbacks. One that blocks delays the callbacks behind it.
   void defer_callback(std::function<void()> action) override;
-  /// For loss signals and completions: on another thread, and never behind a user's callback for longer than
-  /// `elastic_pool::default_patience`.
+  /// For stop tokens and completions: on the lane for signals, which no user's callback delays. A stop
+  /// callback runs in this lane, too: one that blocks delays the signals and completions behind it.
   void defer_signal(std::function<void()> action);
   /// As `defer_callback`, for what is not user code and may run on whatever thread has the core lock.
   void defer(std::function<void()> action);
@@ -97,8 +97,8 @@ class HOLDFAST_CAPABILITY("core lock") event_loop final : public store::schedule
 };
 
 /// The lock of a client's core, from construction to destruction. Then, with the mutex free, what
-/// was left for later is done: loss signals and completions go to a pool of threads, users' callbacks
-/// to a thread of their own, one after another, and the link is kicked. No user code runs here: a user's
+/// was left for later is done: loss signals and completions go to the lane for signals, users' callbacks to
+/// the lane for callbacks, and the link is kicked. No user code runs here: a user's
 /// thread may hold locks of its own while it is in one of our calls, and user code that takes its time must
 /// hold up neither timers nor replies.
 class HOLDFAST_SCOPED_CAPABILITY core_lock {

@@ -1,7 +1,6 @@
 // User code that takes its time in a callback: what it holds up, and what it does not.
 
 #include <atomic>
-#include <deque>
 #include <future>
 #include <memory>
 #include <stop_token>
@@ -87,27 +86,34 @@ TEST_P(callbacks, on_lost_delays_no_signal_of_another_lease) {
   });
 }
 
-TEST_P(callbacks, of_a_stop_token_delay_no_signal_of_another_lease) {
-  within_a_ttl(1s, [&](duration ttl) {
-    std::vector<lease> held;
-    std::deque<blocking_callback> slow;
-    std::vector<std::jthread> registrations;  // which the callbacks block whose leases are lost by then
-    for (int each = 0; each < 5; ++each) {
-      held.push_back(brief("slow/" + std::to_string(each)));
-      registrations.emplace_back([lost = held.back().lost(), &callback = slow.emplace_back()] {
-        const std::stop_callback registered{lost, [&] { callback(); }};
-        callback.await_end();
-      });
-    }
-    const auto last = brief("last", ttl);
-    const auto token = last.lost();
-    signal_of loss{last};
-    for (auto& callback : slow) EXPECT_TRUE(callback.begins());
-    const bool is_lost_later = !token.stop_requested();
-    EXPECT_TRUE(loss.fires());
-    for (auto& callback : slow) callback.end();
-    return is_lost_later;
-  });
+// A token that was taken before may be late; the lease itself reads the clock.
+TEST_P(callbacks, of_a_stop_token_delay_no_deadline_and_no_request) {
+  auto kept = mutex{one(), "kept"}.acquire();
+  const auto first = brief("first");
+  const auto second = brief("second");
+  signal_of loss{second};
+  blocking_callback slow;
+  std::jthread registration{[&] {  // of its own, which the callback blocks if the lease is lost by then
+    const std::stop_callback registered{first.lost(), [&] { slow(); }};
+    slow.await_end();
+  }};
+  EXPECT_TRUE(slow.begins());
+  EXPECT_TRUE(look().sees([&] { return !second.held(); }));
+  EXPECT_TRUE(second.lost().stop_requested());
+  EXPECT_EQ(kept.renew(), renewal::renewed);
+  EXPECT_TRUE(mutex(one(), "other").try_lock());
+  slow.end();
+  EXPECT_TRUE(loss.fires());
+}
+
+TEST_P(callbacks, of_a_stop_token_may_wait_for_the_store) {
+  mutex other{one(), "other"};
+  const auto held = brief("stock");
+  std::promise<bool> done;
+  const std::stop_callback on_loss{held.lost(), [&] { done.set_value(!other.acquire().release()); }};
+  auto result = done.get_future();
+  ASSERT_EQ(result.wait_for(hang), std::future_status::ready);
+  EXPECT_TRUE(result.get());
 }
 
 TEST_P(callbacks, of_a_watch_delay_no_signal) {
