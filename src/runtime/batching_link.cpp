@@ -1,19 +1,14 @@
 #include "runtime/batching_link.hpp"
 
 #include <algorithm>
-#include <condition_variable>
-#include <exception>
 #include <iterator>
-#include <mutex>
 #include <sys/prctl.h>
 
-#include "base/exceptions.hpp"
-#include "holdfast/error.hpp"
 #include "runtime/signals.hpp"
 
 namespace holdfast::runtime {
 
-void batching_link::send(tickets::request request, on_reply done) {
+void batching_link::send(tickets::request request, on_reply done) noexcept {
   const annotated::lock held{queue_mutex_};
   queue_.push_back({std::move(request), std::move(done), {}});
   queued_ = queue_.size();
@@ -32,13 +27,13 @@ void batching_link::shut() {
   if (thread_.joinable()) thread_.join();
 }
 
-void batching_link::deliver(const std::vector<store::notification>& notifications) {
+void batching_link::deliver(const std::vector<store::notification>& notifications) noexcept {
   const core_lock now{loop_};
   pass_on(notifications);
 }
 
 void batching_link::pass_on(const std::vector<store::notification>& notifications) const {
-  for (const store::notification& n : notifications) contain_exceptions([&] { on_notification_(n); });
+  for (const store::notification& n : notifications) on_notification_(n);
 }
 
 std::vector<batching_link::job> batching_link::take_queue() {
@@ -47,37 +42,25 @@ std::vector<batching_link::job> batching_link::take_queue() {
   return std::exchange(queue_, {});
 }
 
-/// Leaves the batch as it is where it throws.
-void batching_link::put_back(std::vector<job>& batch) {
+/// Before what others have sent meanwhile.
+void batching_link::queue_again(std::vector<job> batch) {
   const annotated::lock held{queue_mutex_};
-  batch.reserve(batch.size() + queue_.size());
-  batch.insert(batch.end(), std::make_move_iterator(queue_.begin()), std::make_move_iterator(queue_.end()));
-  queue_ = std::move(batch);
+  queue_.insert(queue_.begin(), std::make_move_iterator(batch.begin()), std::make_move_iterator(batch.end()));
   queued_ = queue_.size();
 }
 
-/// \return false: the batch is in the queue again. Otherwise each job has its result, whatever throws.
-bool batching_link::carry_out(std::vector<job>& batch, bool last_try) {
-  try {
-    if (execute(batch, last_try)) return true;
-    put_back(batch);
-    return false;
-  } catch (const std::exception& e) {  // out of memory; a part of the batch may have been carried out
-    const store::request_error exhausted{{errc::exhausted, e.what()}, true, true};
-    for (job& j : batch) j.result = exhausted;
-    return true;
-  }
-}
-
-batching_link::progress batching_link::run(bool last_try, bool drives) {
+batching_link::progress batching_link::run(bool last_try, bool drives) noexcept {
   annotated::lock held{executing_, std::adopt_lock};
   std::vector<job> batch = take_queue();
   if (batch.empty()) return progress::none;
-  if (!carry_out(batch, last_try)) return progress::blocked;
+  if (!execute(batch, last_try)) {
+    queue_again(std::move(batch));
+    return progress::blocked;
+  }
   const std::vector<store::notification> notifications = std::exchange(notifications_, {});
   held.unlock();
   const core_lock now{loop_, drives};
-  for (job& j : batch) contain_exceptions([&] { j.done(std::move(j.result)); });
+  for (job& j : batch) j.done(std::move(j.result));
   pass_on(notifications);
   return progress::some;
 }

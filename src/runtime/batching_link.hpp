@@ -22,7 +22,7 @@ namespace holdfast::runtime {
 /// way while callers drive, who carry out what others have sent along with their own; and it lingers in short
 /// naps then, not to be woken for every release.
 ///
-/// Where a handler throws, the others run all the same: it concerns no caller that drives.
+/// Where memory runs out in a function of it, the process ends.
 ///
 /// A derived class supplies `execute`, and calls `start` last in its constructor; `shut` has to be called
 /// before it is destroyed.
@@ -30,7 +30,7 @@ class batching_link : public tickets::link {
  public:
   ~batching_link() override = default;
 
-  void send(tickets::request request, on_reply done) override;
+  void send(tickets::request request, on_reply done) noexcept override;
   void on_notifications(on_notification handler) override { on_notification_ = std::move(handler); }
   void help(store::caller& blocked) override;
   bool drive() override;
@@ -50,8 +50,8 @@ class batching_link : public tickets::link {
   /// Carries out all of them, in order, and fills in their results. Called by one thread at a time, without
   /// the core lock.
   /// \return false with nothing done when others keep the store busy. Not on the last try, which fails all
-  ///         of them instead. Where it throws, all of them fail, and may have been carried out.
-  virtual bool execute(std::vector<job>& batch, bool last_try) HOLDFAST_REQUIRES(executing_) = 0;
+  ///         of them instead.
+  virtual bool execute(std::vector<job>& batch, bool last_try) noexcept HOLDFAST_REQUIRES(executing_) = 0;
 
   void start();
   /// For `execute`: a notification for a claim of this client, delivered with the batch's results.
@@ -59,7 +59,7 @@ class batching_link : public tickets::link {
     notifications_.push_back(n);
   }
   /// Delivers notifications at once. Any thread, without the core lock.
-  void deliver(const std::vector<store::notification>& notifications);
+  void deliver(const std::vector<store::notification>& notifications) noexcept;
   [[nodiscard]] event_loop& owner() { return loop_; }
   /// Held by whoever executes: for those who need the link at rest.
   [[nodiscard]] annotated::mutex& executing() HOLDFAST_RETURN_CAPABILITY(executing_) { return executing_; }
@@ -68,15 +68,14 @@ class batching_link : public tickets::link {
   enum class progress : std::uint8_t { none, some, blocked };
 
   /// One batch. Unlocks `executing_` before anything is delivered: others can execute meanwhile.
-  progress run(bool last_try, bool drives) HOLDFAST_RELEASE(executing_);
+  progress run(bool last_try, bool drives) noexcept HOLDFAST_RELEASE(executing_);
   bool drive_for(const store::caller* blocked);
   void work();
   bool sleep();
   bool take_nap(std::chrono::microseconds length);
 
   std::vector<job> take_queue();
-  void put_back(std::vector<job>& batch);
-  bool carry_out(std::vector<job>& batch, bool last_try) HOLDFAST_REQUIRES(executing_);
+  void queue_again(std::vector<job> batch);
   /// Under the core lock.
   void pass_on(const std::vector<store::notification>& notifications) const;
 

@@ -1,28 +1,24 @@
 #include "runtime/connection_reader.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
+#include "holdfast/error.hpp"
 #include "runtime/signals.hpp"
 
 namespace holdfast::runtime {
 
 void connection_reader::add(readable_connection& connection) {
   const annotated::lock held{mutex_};
-  auto larger = std::make_unique<poll_set>();
-  larger->connections.reserve(members_.size() + 1);
-  larger->descriptors.reserve(members_.size() + 2);
   if (threads_.size() == count(state::connecting)) add_thread();
   member& added = members_.emplace_front();
   added.connection = &connection;
   ++counts_[static_cast<std::size_t>(added.now)];
-  next_poll_set_ = std::move(larger);
   members_changed_ = true;
   wake_background();
 }
 
-void connection_reader::remove(readable_connection& connection) {
+void connection_reader::remove(readable_connection& connection) noexcept {
   annotated::lock held{mutex_};
   const auto found = find(connection);
   if (found == members_.end()) return;
@@ -51,7 +47,7 @@ void connection_reader::stop() {
   join_ended();
 }
 
-void connection_reader::on_disconnected(readable_connection& connection) {
+void connection_reader::on_disconnected(readable_connection& connection) noexcept {
   const annotated::lock held{mutex_};
   const auto found = find(connection);
   // The thread that has just connected it finds out by itself.
@@ -64,7 +60,7 @@ void connection_reader::on_disconnected(readable_connection& connection) {
 
 // ---- background threads
 
-void connection_reader::work() {
+void connection_reader::work() noexcept {
   const annotated::lock held{mutex_};
   while (!stopping_) {
     const auto next = std::find_if(members_.begin(), members_.end(),
@@ -90,8 +86,8 @@ void connection_reader::connect(member& next) {
   if (is_last && (count(state::connected) != 0 || count(state::to_connect) != 0)) {
     try {
       add_thread();
-    } catch (const std::exception&) {
-      // Out of threads or memory: this thread goes on with the others when it has connected.
+    } catch (const error&) {
+      // Out of threads: this one goes on with the others when it has connected.
     }
   }
   mutex_.unlock();
@@ -133,13 +129,7 @@ void connection_reader::read_in_background() {
 /// With the mutex held, so that the thread finds itself among the others when it ends.
 void connection_reader::add_thread() {
   join_ended();
-  threads_.emplace_back();
-  try {
-    threads_.back() = quiet_thread([this] { work(); });
-  } catch (...) {
-    threads_.pop_back();
-    throw;
-  }
+  threads_.push_back(quiet_thread([this] { work(); }));
 }
 
 /// An ended thread has let go of the mutex, which the caller holds, and does not take it again.
@@ -164,13 +154,13 @@ void connection_reader::serve(store::caller& caller) {
   ensure_reading(false);
 }
 
-void connection_reader::read_until_served(store::caller* caller) {
+void connection_reader::read_until_served(store::caller* caller) noexcept {
   baton_.assert_taken();
   reply_expected_ = false;
   reading_thread_ = std::this_thread::get_id();
   while (!stopping_ && count(state::connected) != 0) {
     if (members_changed_) refresh();
-    for (readable_connection* const each : poll_set_->connections) {
+    for (readable_connection* const each : connections_) {
       if (members_changed_) break;
       each->prepare();
     }
@@ -180,45 +170,41 @@ void connection_reader::read_until_served(store::caller* caller) {
   reading_thread_ = std::thread::id{};
 }
 
-/// Without an allocation: a removal cannot fail.
 void connection_reader::refresh() {
   baton_.assert_taken();
   const annotated::lock held{mutex_};
   members_changed_ = false;
-  if (next_poll_set_) poll_set_ = std::move(next_poll_set_);
-  poll_set_->connections.clear();
+  connections_.clear();
   for (member& m : members_) {
     if (m.now == state::removed) {
       m.removal.serve();
     } else {
-      poll_set_->connections.push_back(m.connection);
+      connections_.push_back(m.connection);
     }
   }
 }
 
 void connection_reader::wait_for_bytes(store::caller* caller) {
-  const auto& connections = poll_set_->connections;
-  auto& descriptors = poll_set_->descriptors;
   std::chrono::steady_clock::duration patience = readable_connection::interest{}.patience;
-  descriptors.clear();
-  descriptors.push_back({wakeup_.descriptor(), POLLIN, 0});
-  for (readable_connection* const each : connections) {
+  descriptors_.clear();
+  descriptors_.push_back({wakeup_.descriptor(), POLLIN, 0});
+  for (readable_connection* const each : connections_) {
     if (members_changed_) return;
     const readable_connection::interest wanted = each->check();
-    descriptors.push_back({wanted.descriptor, wanted.events, 0});
+    descriptors_.push_back({wanted.descriptor, wanted.events, 0});
     patience = std::min(patience, wanted.patience);
   }
   // One of them may have broken just now.
   if (count(state::connected) == 0 || has_to_return(caller)) return;
   if (caller != nullptr && !caller->begin_polling(wakeup_.descriptor())) return;
   const auto limit = std::chrono::ceil<std::chrono::milliseconds>(patience).count();
-  const int ready = ::poll(descriptors.data(), descriptors.size(), static_cast<int>(limit));
+  const int ready = ::poll(descriptors_.data(), descriptors_.size(), static_cast<int>(limit));
   if (caller != nullptr) caller->end_polling();
   if (ready <= 0) return;
-  if (descriptors[0].revents != 0) wakeup_.drain();
-  for (std::size_t i = 0; i < connections.size(); ++i) {
+  if (descriptors_[0].revents != 0) wakeup_.drain();
+  for (std::size_t i = 0; i < connections_.size(); ++i) {
     if (members_changed_) return;
-    if (descriptors[i + 1].revents != 0) connections[i]->read(descriptors[i + 1].revents);
+    if (descriptors_[i + 1].revents != 0) connections_[i]->read(descriptors_[i + 1].revents);
   }
 }
 

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
-#include <memory>
 #include <poll.h>
 #include <thread>
 #include <vector>
@@ -20,8 +19,8 @@ namespace holdfast::runtime {
 
 /// A connection, as a connection_reader uses it.
 ///
-/// No function throws. A connection that breaks fails its own requests, and tells the reader
-/// (`connection_reader::on_disconnected`).
+/// A connection that breaks fails its own requests, and tells the reader
+/// (`connection_reader::on_disconnected`). Where memory runs out, the process ends.
 class readable_connection {
  public:
   /// What a connection waits for.
@@ -39,7 +38,7 @@ class readable_connection {
   /// Tries to connect: blocks until it is connected, or `stop_connecting` is called. It may return after a
   /// try that failed, where others have to be connected as well
   /// (`connection_reader::has_more_to_connect`). It is called again.
-  virtual void connect() = 0;
+  virtual void connect() noexcept = 0;
 
   // Any thread:
   /// From now on `connect` returns soon.
@@ -48,11 +47,11 @@ class readable_connection {
 
   // The thread that reads:
   /// Before each wait: sends what is queued, and handles what is received already.
-  virtual void prepare() = 0;
+  virtual void prepare() noexcept = 0;
   /// Checks the connection's health. \return what to wait for.
-  [[nodiscard]] virtual interest check() = 0;
+  [[nodiscard]] virtual interest check() noexcept = 0;
   /// \param ready the events that have come.
-  virtual void read(short ready) = 0;
+  virtual void read(short ready) noexcept = 0;
 
  protected:
   readable_connection() = default;
@@ -85,7 +84,7 @@ class connection_reader {
   void add(readable_connection& connection);
   /// Returns when no thread uses the connection any more: it may be destroyed. Any thread without the core
   /// lock, but not within a function of this connection. Idempotent.
-  void remove(readable_connection& connection);
+  void remove(readable_connection& connection) noexcept;
   /// Ends the threads. Nothing is read afterwards. Not to be called by one of them. Idempotent.
   void stop();
 
@@ -106,7 +105,7 @@ class connection_reader {
   /// Makes the thread that reads check all connections. Any thread.
   void interrupt() const { wakeup_.ring(); }
   /// The connection is not connected any more. The thread that reads.
-  void on_disconnected(readable_connection& connection);
+  void on_disconnected(readable_connection& connection) noexcept;
 
  private:
   enum class state : std::uint8_t { to_connect, connecting, connected, removed };
@@ -118,21 +117,15 @@ class connection_reader {
   };
   using members = std::list<member>;
 
-  /// What the thread that reads uses. Memory is allocated when a connection is added, not while reading.
-  struct poll_set {
-    std::vector<readable_connection*> connections;
-    std::vector<pollfd> descriptors;  // the first is the wakeup_fd's
-  };
-
   // The background threads:
-  void work();
+  void work() noexcept;
   void connect(member& next) HOLDFAST_REQUIRES(mutex_);
   void read_in_background() HOLDFAST_REQUIRES(mutex_);
   void add_thread() HOLDFAST_REQUIRES(mutex_);
   void join_ended() HOLDFAST_REQUIRES(mutex_);
 
   // The thread that reads. Null instead of a caller: the background thread.
-  void read_until_served(store::caller* caller);
+  void read_until_served(store::caller* caller) noexcept;
   [[nodiscard]] bool has_to_return(const store::caller* caller) const {
     if (caller != nullptr) return caller->is_served();
     return baton_.has_to_give_way() || may_connect();
@@ -158,13 +151,14 @@ class connection_reader {
   annotated::condition_variable changed_;
   members members_ HOLDFAST_GUARDED_BY(mutex_);
   std::array<std::atomic<std::size_t>, 4> counts_{};  // of members in each state; changed with mutex_ locked
-  std::unique_ptr<poll_set> next_poll_set_ HOLDFAST_GUARDED_BY(mutex_);  // with room for all members, or null
-  bool has_background_ HOLDFAST_GUARDED_BY(mutex_) = false;              // a thread reads when no caller does
+  bool has_background_ HOLDFAST_GUARDED_BY(mutex_) = false;  // a thread reads when no caller does
   std::list<std::thread> threads_ HOLDFAST_GUARDED_BY(mutex_);
   std::list<std::thread> ended_ HOLDFAST_GUARDED_BY(mutex_);
 
-  std::atomic<bool> members_changed_ = false;  // and the poll set has not
-  std::unique_ptr<poll_set> poll_set_ HOLDFAST_GUARDED_BY(baton_) = std::make_unique<poll_set>();
+  // What the thread that reads uses:
+  std::atomic<bool> members_changed_ = false;  // and `connections_` have not
+  std::vector<readable_connection*> connections_ HOLDFAST_GUARDED_BY(baton_);
+  std::vector<pollfd> descriptors_ HOLDFAST_GUARDED_BY(baton_);  // the first is the wakeup_fd's
   std::atomic<std::thread::id> reading_thread_;
 };
 

@@ -1,7 +1,6 @@
 #include "runtime/driver.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 #include <variant>
 
@@ -71,57 +70,42 @@ driver::~driver() {
 }
 
 template <class Result, class Machine>
-driver::op_id driver::start(Machine m, store::handler<Result> done) {
+driver::op_id driver::add(Machine m, store::handler<Result> done) {
   const op_id id = ++last_;
   running_.emplace(id, std::make_unique<operation_of<Machine, Result>>(std::move(m), std::move(done)));
   return id;
 }
 
+template <class Result, class Machine>
+void driver::start(Machine m, store::handler<Result> done) noexcept {
+  feed(add<Result>(std::move(m), std::move(done)), store::started{});
+}
+
 template <class Result>
-void driver::send_until_answered(retrying_request<Result> m, store::handler<Result> done) {
-  send_first(start<Result>(std::move(m), std::move(done)));
+void driver::send_until_answered(retrying_request<Result> m, store::handler<Result> done) noexcept {
+  start<Result>(std::move(m), std::move(done));
 }
 
-/// Where it throws, nothing is left of the operation: as nobody would end it, the client would never be idle
-/// again. A part of the request may have been sent, so a claim is withdrawn as far as possible.
-void driver::send_first(op_id id) {
-  step first;
-  try {
-    first = advance(id, store::started{});
-  } catch (...) {
-    if (const auto found = running_.find(id); found != running_.end()) {
-      found->second->forget_user();
-      static_cast<void>(fail(id, {errc::closed, {}}));
-    }
-    throw;
-  }
-  conclude(std::move(first));
-}
-
-void driver::forget(op_id id) {
+/// Takes an operation out that has finished.
+std::unique_ptr<driver::operation> driver::take(op_id id) {
   const auto found = running_.find(id);
-  if (found == running_.end()) return;
-  const operation& op = *found->second;
-  time_.cancel(op.timer);
-  in_vain_ -= op.in_vain ? 1 : 0;
-  claiming_.erase(op.owner);
+  std::unique_ptr<operation> finished = std::move(found->second);
   running_.erase(found);
+  time_.cancel(finished->timer);
+  in_vain_ -= finished->in_vain ? 1 : 0;
+  claiming_.erase(finished->owner);
+  return finished;
 }
 
-void driver::acquire(store::claim claim, store::handler<store::acquired> done) {
+void driver::acquire(store::claim claim, store::handler<store::acquired> done) noexcept {
   const owner_id owner = claim.owner;
-  const op_id id = start<store::acquired>(tickets::acquisition{std::move(claim)}, std::move(done));
+  const op_id id = add<store::acquired>(tickets::acquisition{std::move(claim)}, std::move(done));
   running_.at(id)->owner = owner;
-  try {
-    claiming_.emplace(owner, id);
-  } catch (...) {
-    forget(id);
-    throw;
-  }
-  send_first(id);
+  claiming_.emplace(owner, id);
+  feed(id, store::started{});
 }
 
-void driver::cancel(const owner_id& owner) {
+void driver::cancel(const owner_id& owner) noexcept {
   const auto found = claiming_.find(owner);
   if (found == claiming_.end()) return;
   running_.at(found->second)->forget_user();
@@ -157,7 +141,7 @@ void driver::release(store::hold hold, store::time_point give_up, store::handler
 
 void driver::rest(store::hold hold, store::time_point until, store::time_point give_up,
                   store::handler<store::released> done) {
-  send_first(start<store::released>(tickets::end_of_hold{std::move(hold), until, give_up}, std::move(done)));
+  start<store::released>(tickets::end_of_hold{std::move(hold), until, give_up}, std::move(done));
 }
 
 void driver::downgrade(store::hold hold, store::time_point give_up, store::handler<store::lowered> done) {
@@ -287,59 +271,27 @@ void driver::abandon() {
   }
 }
 
-void driver::feed(op_id id, const store::event<reply>& e) {
-  step next;
-  try {
-    next = advance(id, e);
-  } catch (const std::exception& x) {  // out of memory: there may never be another event
-    next = fail(id, {errc::exhausted, x.what()});
-  }
-  conclude(std::move(next));
-}
-
-driver::step driver::advance(op_id id, const store::event<reply>& e) {
+/// The user's handler runs when the actions are done, and the operation is among those that run no more if it
+/// has finished.
+void driver::feed(op_id id, const store::event<reply>& e) noexcept {
   const auto found = running_.find(id);
-  if (found == running_.end()) return {};
+  if (found == running_.end()) return;
   operation& op = *found->second;
   auto wants = op.resume(time_.now(), time_.random(), e);
   if (journal_ != nullptr) op.report(*journal_);
   if (wants.wake_at || wants.finished) time_.cancel(std::exchange(op.timer, 0));
-  try {
-    // The timer first: where it throws, nothing was sent.
-    if (wants.wake_at) op.timer = time_.at(*wants.wake_at, [this, id] { feed(id, store::woken{}); });
-    if (wants.send) {
-      link_.send(std::move(*wants.send),
-                 [this, id](tickets::link::outcome o) { feed(id, store::replied<reply>{std::move(o)}); });
-    }
-  } catch (const std::exception&) {
-    if (!wants.answer) throw;
-    wants.finished = true;  // its user has the answer; what is left at the store ends with its ttl
+  if (wants.wake_at) op.timer = time_.at(*wants.wake_at, [this, id] { feed(id, store::woken{}); });
+  if (wants.send) {
+    link_.send(std::move(*wants.send),
+               [this, id](tickets::link::outcome o) { feed(id, store::replied<reply>{std::move(o)}); });
   }
   if (wants.in_vain && !std::exchange(op.in_vain, true)) ++in_vain_;
-  step next;
-  next.answer = std::move(wants.answer);
-  next.may_be_idle = wants.finished || wants.in_vain;
-  if (wants.finished) {
-    if (op.is_release_requested) next.heard_early = op.owner;
-    forget(id);
-  }
-  return next;
-}
-
-/// Ends an operation for which there is no memory.
-driver::step driver::fail(op_id id, failure reason) {
-  try {
-    return advance(id, store::replied<reply>{store::request_error{std::move(reason), false, true}});
-  } catch (const std::exception&) {
-    forget(id);
-    return {.answer = nullptr, .heard_early = {}, .may_be_idle = true};
-  }
-}
-
-void driver::conclude(step next) {
-  if (next.answer) next.answer->give();
-  if (next.heard_early && release_requested_) release_requested_(*next.heard_early);
-  if (next.may_be_idle) tell_if_idle();
+  const std::unique_ptr<operation> finished = wants.finished ? take(id) : nullptr;
+  const bool is_release_requested = wants.finished && op.is_release_requested;
+  const owner_id owner = op.owner;
+  if (wants.answered) op.answer();
+  if (is_release_requested && release_requested_) release_requested_(owner);
+  if (wants.finished || wants.in_vain) tell_if_idle();
 }
 
 void driver::on_notification(const store::notification& n) {

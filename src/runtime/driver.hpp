@@ -19,6 +19,8 @@ namespace holdfast::runtime {
 
 /// The port of a store: runs its machines over the store's link, and turns their actions into requests and
 /// timers, replies and ticks into their events. The simulator runs the very same driver.
+///
+/// Where memory runs out in a function of it, the process ends.
 class driver final : public store::port {
  public:
   /// Both must outlive the driver; the link must have stopped calling back before.
@@ -29,8 +31,8 @@ class driver final : public store::port {
   driver(const driver&) = delete;
   driver& operator=(const driver&) = delete;
 
-  void acquire(store::claim claim, store::handler<store::acquired> done) override;
-  void cancel(const owner_id& owner) override;
+  void acquire(store::claim claim, store::handler<store::acquired> done) noexcept override;
+  void cancel(const owner_id& owner) noexcept override;
   [[nodiscard]] std::optional<failure> error_now(const owner_id& owner) const override;
   void renew(std::vector<store::hold> holds, store::time_point answer_by,
              store::handler<store::renewals> done) override;
@@ -63,33 +65,22 @@ class driver final : public store::port {
   struct operation;
   template <class Machine, class Result>
   struct operation_of;
-  struct receiver;
-  template <class Result>
-  struct receiver_of;
   struct holds;
   template <class Result>
   using retrying_request = store::retrying_request<tickets::request, tickets::reply, Result>;
 
   template <class Result, class Machine>
-  op_id start(Machine m, store::handler<Result> done);
+  op_id add(Machine m, store::handler<Result> done);
+  template <class Result, class Machine>
+  void start(Machine m, store::handler<Result> done) noexcept;
   /// Starts the machine of one request, or of several.
   template <class Result>
-  void send_until_answered(retrying_request<Result> m, store::handler<Result> done);
+  void send_until_answered(retrying_request<Result> m, store::handler<Result> done) noexcept;
   void end_holds(const std::string& name, const std::shared_ptr<holds>& seen, store::time_point give_up,
                  store::handler<store::forced> done);
 
-  void send_first(op_id id);
-  /// What follows an event once its actions are done.
-  struct step {
-    std::unique_ptr<receiver> answer;
-    std::optional<owner_id> heard_early;  // a request to release a claim that holds now
-    bool may_be_idle = false;
-  };
-  void feed(op_id id, const store::event<tickets::reply>& e);
-  [[nodiscard]] step advance(op_id id, const store::event<tickets::reply>& e);
-  [[nodiscard]] step fail(op_id id, failure reason);
-  void conclude(step next);
-  void forget(op_id id);
+  void feed(op_id id, const store::event<tickets::reply>& e) noexcept;
+  [[nodiscard]] std::unique_ptr<operation> take(op_id id);
   void on_notification(const store::notification& n);
   void everybody_looks();
   void tell_if_idle();

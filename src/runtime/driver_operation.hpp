@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -14,41 +13,23 @@
 
 namespace holdfast::runtime {
 
-/// The handler of a user and its result. Made with the operation: there may be no memory in the end.
-struct driver::receiver {
-  receiver() = default;
-  receiver(const receiver&) = delete;
-  receiver& operator=(const receiver&) = delete;
-  virtual ~receiver() = default;
-  virtual void give() = 0;
-};
-
-template <class Result>
-struct driver::receiver_of final : receiver {
-  explicit receiver_of(store::handler<Result> d) : done{std::move(d)} {}
-  void give() override {
-    if (done) done(std::move(*result));
-  }
-
-  store::handler<Result> done;
-  std::optional<Result> result;
-};
-
 struct driver::operation {
   operation() = default;
   operation(const operation&) = delete;
   operation& operator=(const operation&) = delete;
   virtual ~operation() = default;
-  /// What the machine wants, its answer already with its user's handler, if there is one.
+  /// What the machine wants. Its answer stays here, if it has a user, until `answer`.
   struct wants {
     std::optional<tickets::request> send;
     std::optional<store::time_point> wake_at;
-    std::unique_ptr<receiver> answer;
+    bool answered = false;
     bool finished = false;
     bool in_vain = false;
   };
   virtual wants resume(store::time_point now, std::uint64_t random,
                        const store::event<tickets::reply>& e) = 0;
+  /// Runs the user's handler, which may destroy the operation.
+  virtual void answer() = 0;
   virtual void forget_user() = 0;
   /// Of a claim: tells what its user cannot see otherwise.
   virtual void report(events::journal& /*to*/) {}
@@ -69,8 +50,7 @@ struct driver::operation_of final : operation {
   struct no_reports {
     explicit no_reports(const Machine& /*of*/) {}
   };
-  operation_of(Machine m, store::handler<Result> done)
-      : machine{std::move(m)}, user{std::make_unique<receiver_of<Result>>(std::move(done))} {}
+  operation_of(Machine m, store::handler<Result> done) : machine{std::move(m)}, user{std::move(done)} {}
   wants resume(store::time_point now, std::uint64_t random, const store::event<tickets::reply>& e) override {
     auto step = machine.resume(now, random, e);
     wants w;
@@ -79,16 +59,21 @@ struct driver::operation_of final : operation {
     w.finished = step.finished;
     w.in_vain = step.in_vain;
     if (step.answer && user) {
-      user->result = std::move(step.answer);
-      w.answer = std::move(user);
+      result = std::move(step.answer);
+      w.answered = true;
     }
     return w;
+  }
+  void answer() override {
+    const store::handler<Result> done = *std::exchange(user, std::nullopt);
+    Result given = *std::exchange(result, std::nullopt);
+    if (done) done(std::move(given));
   }
   void forget_user() override { user.reset(); }
   void report(events::journal& to) override {
     // Once it is answered, or given up, its user hears the rest.
     if constexpr (is_claim) {
-      if (user) reports.update(machine, to);
+      if (user && !result) reports.update(machine, to);
     }
   }
   [[nodiscard]] std::optional<failure> error_at(store::time_point now) const override {
@@ -97,7 +82,8 @@ struct driver::operation_of final : operation {
   }
 
   Machine machine;
-  std::unique_ptr<receiver_of<Result>> user;
+  std::optional<store::handler<Result>> user;
+  std::optional<Result> result;
   [[no_unique_address]] std::conditional_t<is_claim, claim_reports, no_reports> reports{machine};
 };
 

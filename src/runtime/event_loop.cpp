@@ -59,13 +59,8 @@ class event_loop::timers {
 
   timer add(store::time_point when, std::function<void()> action) {
     const timer id = ++last_;
-    const auto place = due_.emplace(std::pair{when, id}, std::move(action)).first;
-    try {
-      when_.emplace(id, when);
-    } catch (...) {
-      due_.erase(place);  // nobody could cancel it
-      throw;
-    }
+    due_.emplace(std::pair{when, id}, std::move(action));
+    when_.emplace(id, when);
     if (when < armed_) arm(when);
     return id;
   }
@@ -184,21 +179,19 @@ void event_loop::observe(events::journal::observer observer) {
   journal_.observe(std::move(observer), [this](std::function<void()> turn) { call_back(std::move(turn)); });
 }
 
-void event_loop::call_back(std::function<void()> action) { io_->callbacks.post(std::move(action)); }
+void event_loop::call_back(std::function<void()> action) noexcept { io_->callbacks.post(std::move(action)); }
 
 std::shared_ptr<void> event_loop::on_readable(int descriptor, std::function<void()> heard) {
   auto entry = std::make_shared<listener>(io_->context, descriptor, std::move(heard));
   // From the loop's own thread, so that no caller comes to hold the entry's mutex under the core lock: the
   // order is always the other way round.
-  try {
+  const auto listen_soon = [&]() noexcept {
     asio::post(io_->context, [entry] {
       const annotated::recursive_lock held{entry->mutex};
       if (!entry->ended) entry->listen();
     });
-  } catch (...) {  // out of memory; the descriptor stays the caller's to close
-    entry->end();
-    throw;
-  }
+  };
+  listen_soon();
   return {static_cast<void*>(entry.get()), [entry](void*) { entry->end(); }};
 }
 
@@ -207,32 +200,32 @@ std::uint64_t event_loop::random() {
   return mix(random_state_);
 }
 
-store::scheduler::timer event_loop::at(store::time_point when, std::function<void()> action) {
+store::scheduler::timer event_loop::at(store::time_point when, std::function<void()> action) noexcept {
   assert_core_locked();
   return timers_->add(when, std::move(action));
 }
 
-void event_loop::cancel(timer which) {
+void event_loop::cancel(timer which) noexcept {
   assert_core_locked();
   if (which != 0) timers_->remove(which);
 }
 
-void event_loop::defer_callback(std::function<void()> action) {
+void event_loop::defer_callback(std::function<void()> action) noexcept {
   assert_core_locked();
   deferred_.callbacks.push_back(std::move(action));
 }
 
-void event_loop::defer_signal(std::function<void()> action) {
+void event_loop::defer_signal(std::function<void()> action) noexcept {
   assert_core_locked();
   deferred_.signals.push_back(std::move(action));
 }
 
-void event_loop::defer(std::function<void()> action) {
+void event_loop::defer(std::function<void()> action) noexcept {
   assert_core_locked();
   deferred_.here.push_back(std::move(action));
 }
 
-void event_loop::fire() {
+void event_loop::fire() noexcept {
   const core_lock now_firing{*this};
   // Read once: an action that is to be repeated at once must not keep the lock for ever.
   const store::time_point until = now();
@@ -256,7 +249,7 @@ event_loop::deferred event_loop::unlock() HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {
   return actions;
 }
 
-void event_loop::run(deferred actions, bool drives) {
+void event_loop::run(deferred actions, bool drives) noexcept {
   for (auto& action : actions.signals) io_->signals.post(std::move(action));
   for (auto& action : actions.callbacks) call_back(std::move(action));
   if (!drives && kicks_.load(std::memory_order_acquire)) kick_();

@@ -20,6 +20,8 @@ namespace holdfast::runtime {
 /// get its own work done.
 ///
 /// Timers run on CLOCK_BOOTTIME, so that a lease also ends while the machine sleeps.
+///
+/// Where memory runs out in a function of it, the process ends, except in the constructor and `on_readable`.
 class HOLDFAST_CAPABILITY("core lock") event_loop final : public store::scheduler {
  public:
   /// \throws holdfast::error errc::exhausted when the process is out of descriptors or threads.
@@ -49,15 +51,15 @@ class HOLDFAST_CAPABILITY("core lock") event_loop final : public store::schedule
   [[nodiscard]] store::time_point now() const override { return boot_clock::now(); }
   [[nodiscard]] std::uint64_t random() override;
   [[nodiscard]] owner_id new_owner() override { return owner_id::random(); }
-  timer at(store::time_point when, std::function<void()> action) override;
-  void cancel(timer which) override;
+  timer at(store::time_point when, std::function<void()> action) noexcept override;
+  void cancel(timer which) noexcept override;
   /// For users' callbacks: on the lane for callbacks. One that blocks delays the callbacks behind it.
-  void defer_callback(std::function<void()> action) override;
+  void defer_callback(std::function<void()> action) noexcept override;
   /// For stop tokens and completions: on the lane for signals, which no user's callback delays. A stop
   /// callback runs in this lane, too: one that blocks delays the signals and completions behind it.
-  void defer_signal(std::function<void()> action);
+  void defer_signal(std::function<void()> action) noexcept;
   /// As `defer_callback`, for what is not user code and may run on whatever thread has the core lock.
-  void defer(std::function<void()> action);
+  void defer(std::function<void()> action) noexcept;
 
   /// Sets the observer of the client's events. Once, before anything happens.
   void observe(events::journal::observer observer);
@@ -65,7 +67,7 @@ class HOLDFAST_CAPABILITY("core lock") event_loop final : public store::schedule
   [[nodiscard]] events::journal& journal() noexcept { return journal_; }
 
   /// As `defer_callback`, at once, from any thread.
-  void call_back(std::function<void()> action);
+  void call_back(std::function<void()> action) noexcept;
 
  private:
   friend class core_lock;
@@ -81,8 +83,8 @@ class HOLDFAST_CAPABILITY("core lock") event_loop final : public store::schedule
 
   void lock() HOLDFAST_ACQUIRE();
   [[nodiscard]] deferred unlock() HOLDFAST_RELEASE();
-  void run(deferred actions, bool drives) HOLDFAST_EXCLUDES(this);
-  void fire() HOLDFAST_EXCLUDES(this);
+  void run(deferred actions, bool drives) noexcept HOLDFAST_EXCLUDES(this);
+  void fire() noexcept HOLDFAST_EXCLUDES(this);
 
   events::journal journal_;
   annotated::mutex mutex_;

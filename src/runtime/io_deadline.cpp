@@ -2,12 +2,29 @@
 
 #include <array>
 #include <cerrno>
+#include <new>
 #include <poll.h>
 #include <string>
+
+#include "holdfast/error.hpp"
 
 namespace holdfast::runtime {
 
 using clock = std::chrono::steady_clock;
+
+connection_error caught_connection_error() noexcept {
+  try {
+    throw;
+  } catch (const connection_error& c) {
+    return c;
+  } catch (const error& e) {
+    return {{e.code(), e.detail()}};
+  } catch (const std::bad_alloc&) {
+    std::terminate();
+  } catch (const std::exception& e) {
+    return {{errc::corrupt_store, std::string{"an answer of an unexpected form: "} + e.what()}};
+  }
+}
 
 io_deadline::io_deadline(std::chrono::milliseconds limit, int stop)
     : until_{clock::now() + limit}, limit_{limit}, stop_{stop} {}

@@ -8,7 +8,7 @@ namespace holdfast::runtime {
 
 lane::lane() : thread_{quiet_thread([this] { work(); })} {}
 
-void lane::post(std::function<void()> task) {
+void lane::post(std::function<void()> task) noexcept {
   {
     const annotated::lock held{mutex_};
     if (!ended_) {
@@ -20,7 +20,7 @@ void lane::post(std::function<void()> task) {
   task();
 }
 
-void lane::finish() {
+void lane::finish() noexcept {
   {
     const annotated::lock held{mutex_};
     finishing_ = true;

@@ -19,10 +19,10 @@ class lane {
   lane& operator=(const lane&) = delete;
 
   /// Any thread. After `finish` the task runs on the calling thread.
-  void post(std::function<void()> task);
+  void post(std::function<void()> task) noexcept;
   /// Runs what has been posted, and what that posts, then ends the thread. Not to be called by that thread.
   /// Idempotent.
-  void finish();
+  void finish() noexcept;
 
  private:
   void work();

@@ -62,7 +62,7 @@ struct connection_settings {
 /// replaced. The requests that were in flight may have been carried out. Queued requests wait for the next
 /// connection, and fail if the server cannot be reached.
 ///
-/// Where a handler throws, the connection is given up as well: its other handlers run, and it is replaced.
+/// Where memory runs out in a function of it, the process ends.
 template <class Wire>
 class multiplexed_connection final : private readable_connection {
   static_assert(pipelined_wire<Wire>);
@@ -154,10 +154,10 @@ class multiplexed_connection final : private readable_connection {
   void reconnect(const connection_error& reason);
 
   /// Queues a request. Any thread.
-  /// \param r stays where it throws. \param urgent a caller waits for the outcome.
-  void push(request_ptr&& r, bool urgent);
+  /// \param urgent a caller waits for the outcome.
+  void push(request_ptr r, bool urgent) noexcept;
   /// Sends what is queued, as far as there is room. Any thread, without the core lock.
-  void flush();
+  void flush() noexcept;
   /// See link. Where a link has several connections, it calls `flush_unless_read` for them and then
   /// `connection_reader::serve`.
   void help(store::caller& caller);
@@ -192,23 +192,20 @@ class multiplexed_connection final : private readable_connection {
   annotated::mutex wire_mutex_;
 
   // See readable_connection.
-  void connect() override;
+  void connect() noexcept override;
   void stop_connecting() override { connector_.stop(); }
   [[nodiscard]] bool is_connected() const override { return connected_; }
-  void prepare() override;
-  [[nodiscard]] interest check() override;
-  void read(short ready) override;
+  void prepare() noexcept override;
+  [[nodiscard]] interest check() noexcept override;
+  void read(short ready) noexcept override;
 
   // The reader:
-  template <class Action>
-  void disconnect_if_it_throws(Action action);
   [[nodiscard]] clock::duration check_health() HOLDFAST_REQUIRES(wire_mutex_);
-  void disconnect(const connection_error& error);
-  void complete_failed();
+  void disconnect(const connection_error& error) noexcept;
 
   // The thread that connects:
   void connect_once();
-  void give_up(connection_error error);
+  void give_up(const connection_error& error);
 
   [[nodiscard]] bool is_left_to_reader() const;
   void send_queued() HOLDFAST_REQUIRES(wire_mutex_);
@@ -251,9 +248,6 @@ class multiplexed_connection final : private readable_connection {
 
   std::atomic<bool> connected_ = false;  // changed with wire_mutex_ locked
   std::atomic<bool> fresh_ = false;      // nobody has read from this wire yet
-  /// The wire is to be dropped, and nothing more is to be read from it: a reply may be missing, and the next
-  /// one would be taken for it. Changed by the reader.
-  std::atomic<bool> broken_ = false;
 };
 
 }  // namespace holdfast::runtime

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <deque>
-#include <exception>
 
-#include "base/exceptions.hpp"
 #include "holdfast/error.hpp"
 #include "runtime/multiplexed_connection.hpp"
 
@@ -41,7 +39,7 @@ void multiplexed_connection<Wire>::help(store::caller& caller) {
 // ---- sending
 
 template <class Wire>
-void multiplexed_connection<Wire>::push(request_ptr&& r, bool urgent) {
+void multiplexed_connection<Wire>::push(request_ptr r, bool urgent) noexcept {
   if (urgent) reader_.expect_reply();
   const annotated::lock held{queue_mutex_};
   pipeline_.push(std::move(r));
@@ -49,7 +47,7 @@ void multiplexed_connection<Wire>::push(request_ptr&& r, bool urgent) {
 }
 
 template <class Wire>
-void multiplexed_connection<Wire>::flush() {
+void multiplexed_connection<Wire>::flush() noexcept {
   if (queued_ == 0) return;
   std::optional<connection_error> error;
   {
@@ -62,7 +60,7 @@ void multiplexed_connection<Wire>::flush() {
 
 template <class Wire>
 void multiplexed_connection<Wire>::send_queued() {
-  if (unusable_ || broken_) return;  // the queue waits for the next connection
+  if (unusable_) return;  // the queue waits for the next connection
   const short events = wire_->events();
   try {
     while (request* const next = start_next()) wire_->put(*next);
@@ -72,8 +70,6 @@ void multiplexed_connection<Wire>::send_queued() {
     if (pipeline_.in_flight() == 0) unusable_ = wire_->retirement();
   } catch (const connection_error& c) {
     unusable_ = c;
-  } catch (const std::exception& e) {  // out of memory; a part of the request may have been sent
-    unusable_ = connection_error{{errc::exhausted, e.what()}};
   }
   // The reader has to learn that, or to wait for other events now.
   if (unusable_ || wire_->events() != events) reader_.interrupt();
@@ -81,8 +77,7 @@ void multiplexed_connection<Wire>::send_queued() {
 
 template <class Wire>
 void multiplexed_connection<Wire>::start_ping() {
-  request_ptr ping = protocol_.ping();
-  request& sent = pipeline_.start(ping);
+  request& sent = pipeline_.start(protocol_.ping());
   count_in_flight();
   wire_->put(sent);
 }
@@ -115,7 +110,7 @@ void multiplexed_connection<Wire>::fail_queued(const connection_error& error) {
   }
   if (failed.empty()) return;
   const core_lock now{loop_, true};
-  complete_all(failed);
+  for (const request_ptr& each : failed) each->complete();
 }
 
 template <class Wire>
@@ -128,45 +123,38 @@ bool multiplexed_connection<Wire>::is_stalled(std::chrono::steady_clock::duratio
 // ---- reading
 
 template <class Wire>
-void multiplexed_connection<Wire>::prepare() {
-  if (!connected_ || broken_) return;
-  disconnect_if_it_throws([this] {
+void multiplexed_connection<Wire>::prepare() noexcept {
+  if (!connected_) return;
+  try {
     if (fresh_.exchange(false)) protocol_.begin_reading();
     flush();
-  });
+  } catch (...) {
+    disconnect(caught_connection_error());
+  }
 }
 
 template <class Wire>
-readable_connection::interest multiplexed_connection<Wire>::check() {
+readable_connection::interest multiplexed_connection<Wire>::check() noexcept {
   interest wanted;
   if (!connected_) return wanted;
-  disconnect_if_it_throws([&] {
+  try {
     const annotated::lock held{wire_mutex_};
     wanted.patience = check_health();
     wanted.events = wire_->events();
     wanted.descriptor = wire_->descriptor();
-  });
-  if (broken_) wanted.patience = std::chrono::milliseconds{100};  // there was no memory to disconnect
+  } catch (const connection_error& c) {
+    disconnect(c);
+  }
   return wanted;
 }
 
 template <class Wire>
-void multiplexed_connection<Wire>::read(short ready) {
-  if (!connected_ || broken_) return;
-  disconnect_if_it_throws([&] { protocol_.read(ready); });
-}
-
-template <class Wire>
-template <class Action>
-void multiplexed_connection<Wire>::disconnect_if_it_throws(Action action) {
+void multiplexed_connection<Wire>::read(short ready) noexcept {
+  if (!connected_) return;
   try {
-    action();
-  } catch (const connection_error& c) {
-    broken_ = true;
-    contain_exceptions([&] { disconnect(c); });
-  } catch (const std::exception& e) {  // out of memory
-    broken_ = true;
-    contain_exceptions([&] { disconnect({{errc::exhausted, e.what()}}); });
+    protocol_.read(ready);
+  } catch (...) {
+    disconnect(caught_connection_error());
   }
 }
 
@@ -176,7 +164,6 @@ template <class Wire>
 typename multiplexed_connection<Wire>::clock::duration multiplexed_connection<Wire>::check_health() {
   if (!unusable_ && pipeline_.in_flight() == 0) unusable_ = wire_->retirement();
   if (unusable_) throw connection_error{*unusable_};
-  if (broken_) throw connection_error{{errc::exhausted, "out of memory"}};  // so it was not dropped at once
   const auto now = clock::now();
   if (pipeline_.in_flight() == 0 && now >= heard_ + settings_.quiet_limit) {
     start_ping();
@@ -201,49 +188,33 @@ void multiplexed_connection<Wire>::restart(std::size_t index) {
   wire_->write_out();
 }
 
-/// Requests without a reply fail: whether they were carried out is unknown. Where there is no memory for
-/// that, the wire stays, broken, and the reader tries it again.
-/// \throws what handlers throw, when all is done.
+/// Requests without a reply fail: whether they were carried out is unknown.
 template <class Wire>
-void multiplexed_connection<Wire>::disconnect(const connection_error& error) {
-  const store::request_error no_reply{at_place(error.reason), true, true};
-  std::optional<connection_error> unusable;
-  if (!error.planned) unusable = connection_error{error.reason};
+void multiplexed_connection<Wire>::disconnect(const connection_error& error) noexcept {
   {
     const annotated::lock held{wire_mutex_};
     pipeline_.finish_all();
     in_flight_ = 0;
+    unusable_ = connection_error{error.reason};  // nothing more is sent
   }
-  pipeline_.fail_completed(no_reply);
-  // From here on nothing needs memory.
-  contain_exceptions([this] { protocol_.on_disconnect(); });  // the requests have to fail all the same
+  pipeline_.fail_completed({at_place(error.reason), true, true});
+  protocol_.on_disconnect();
   {
     const annotated::lock held{wire_mutex_};
     wire_.reset();
-    unusable_ = std::move(unusable);
-    if (error.planned) connector_.on_success();  // the next connection is made at once
+    if (error.planned) {
+      unusable_.reset();
+      connector_.on_success();  // the next connection is made at once
+    }
     connected_ = false;
-    broken_ = false;
   }
   report(events::counter::disconnects, event_kind::disconnected, error.reason);
-  // In the end, also where a handler throws: otherwise nobody would connect again.
-  struct leave_reader {
-    ~leave_reader() { of.reader_.on_disconnected(of); }
-    multiplexed_connection& of;
-  } const at_exit{*this};
-  complete_failed();
-}
-
-/// Forgets them also where a handler throws: they are not to be taken for requests of the next connection.
-template <class Wire>
-void multiplexed_connection<Wire>::complete_failed() {
-  if (pipeline_.completed().empty()) return;
-  struct forget {
-    ~forget() { of.forget_completed(); }
-    request_pipeline<request>& of;
-  } const at_exit{pipeline_};
-  const core_lock now{loop_, true};
-  pipeline_.run_handlers();
+  if (!pipeline_.completed().empty()) {
+    const core_lock now{loop_, true};
+    pipeline_.run_handlers();
+  }
+  pipeline_.forget_completed();
+  reader_.on_disconnected(*this);
 }
 
 template <class Wire>
@@ -255,9 +226,7 @@ void multiplexed_connection<Wire>::close(const connection_error& reason) {
     closed_for_ = reason;
   }
   stop();
-  disconnect_if_it_throws([&] {
-    if (connected_) throw connection_error{reason};
-  });
+  if (connected_) disconnect(reason);
   give_up(reason);
 }
 
@@ -277,7 +246,7 @@ void multiplexed_connection<Wire>::reconnect(const connection_error& reason) {
 // ---- connecting
 
 template <class Wire>
-void multiplexed_connection<Wire>::connect() {
+void multiplexed_connection<Wire>::connect() noexcept {
   while (!connected_ && !connector_.is_stopping()) {
     connector_.await_turn();
     connect_once();
@@ -306,13 +275,10 @@ void multiplexed_connection<Wire>::connect_once() {
     flush();
     protocol_.on_connected();
     flush();
-  } catch (connection_error& c) {
+  } catch (...) {
+    const connection_error c = caught_connection_error();
     if (!is_made) report_no_connection(c.reason);
-    give_up(std::move(c));
-  } catch (const std::exception& e) {  // out of threads or memory
-    connection_error exhausted{{errc::exhausted, e.what()}};
-    if (!is_made) report_no_connection(exhausted.reason);
-    give_up(std::move(exhausted));
+    give_up(c);
   }
 }
 
@@ -332,23 +298,17 @@ void multiplexed_connection<Wire>::report(events::counter counted, event_kind ki
   });
 }
 
-/// For now. Requests that are sent meanwhile fail with this error. It is moved, since there may be no memory
-/// for a copy: then the queued requests fail with the next try.
+/// For now. Requests that are sent meanwhile fail with this error.
 template <class Wire>
-void multiplexed_connection<Wire>::give_up(connection_error error) {
+void multiplexed_connection<Wire>::give_up(const connection_error& error) {
+  connection_error reason = error;
   {
     const annotated::lock held{wire_mutex_};
-    unusable_ = closed_for_ ? connection_error{*closed_for_} : std::move(error);
+    if (closed_for_) reason = *closed_for_;
+    unusable_ = reason;
   }
   if (connected_) reader_.interrupt();  // a caller may be reading already: it finds out
-  contain_exceptions([&] {
-    std::optional<connection_error> reason;
-    {
-      const annotated::lock held{wire_mutex_};
-      reason = unusable_;
-    }
-    if (reason) fail_queued(*reason);
-  });
+  fail_queued(reason);
 }
 
 }  // namespace holdfast::runtime

@@ -32,11 +32,11 @@ class HOLDFAST_CAPABILITY("reader baton") reader_baton {
   /// \param can_read whether there is a connection that a caller can read.
   /// \param urgent see `take`.
   template <class CanRead, class Read>
-  void serve(store::caller& caller, CanRead can_read, Read read, bool urgent = false) {
+  void serve(store::caller& caller, CanRead can_read, Read read, bool urgent = false) noexcept {
     while (!caller.is_served()) {
       if (can_read() && take(caller, urgent)) {
-        const held_baton held{*this};
         read();
+        leave();
       } else if (!caller.is_served()) {
         caller.wait();
       }
@@ -61,15 +61,6 @@ class HOLDFAST_CAPABILITY("reader baton") reader_baton {
   void assert_taken() const HOLDFAST_ASSERT_CAPABILITY(this) { assert(is_taken()); }
 
  private:
-  /// Leaves in the end, also where reading throws: nobody else would ever read.
-  struct held_baton {
-    explicit held_baton(reader_baton& of) : baton{of} {}
-    ~held_baton() { baton.leave(); }
-    held_baton(const held_baton&) = delete;
-    held_baton& operator=(const held_baton&) = delete;
-    reader_baton& baton;
-  };
-
   annotated::mutex mutex_;
   enum class reader : std::uint8_t { nobody, caller, background };
 

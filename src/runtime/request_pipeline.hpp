@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/exceptions.hpp"
 #include "core/machine.hpp"
 
 namespace holdfast::runtime {
@@ -26,7 +25,7 @@ class pending_request {
     if (handler && !outcome) outcome = reason;
   }
   /// Runs the handler, the first time.
-  /// \throws what the handler throws, and std::bad_optional_access where the protocol has set no outcome.
+  /// \throws std::bad_optional_access where the protocol has set no outcome.
   void complete() {
     if (!handler) return;
     Outcome& result = outcome.value();
@@ -38,14 +37,6 @@ class pending_request {
   ~pending_request() = default;
 };
 
-/// Completes all of them, also where a handler throws. \throws what the first of these handlers threw.
-template <class Requests>
-void complete_all(const Requests& requests) {
-  first_exception thrown;
-  for (const auto& each : requests) thrown.run([&] { each->complete(); });
-  thrown.rethrow();
-}
-
 /// The requests of a connection, in order, from when they are sent until their handlers have run. A value:
 /// without I/O, threads and time.
 ///
@@ -53,8 +44,7 @@ void complete_all(const Requests& requests) {
 ///                                ^                          |
 ///                                +---------- restart -------+
 ///
-/// A request is in exactly one of the stages, whatever throws: so none is lost, and each hears when the
-/// connection breaks. Every transition leaves its request where it is if it throws.
+/// A request is in exactly one of the stages: so none is lost, and each hears when the connection breaks.
 ///
 /// Not synchronized. A stage may have a mutex of its own: each function says which stages it uses.
 ///
@@ -65,7 +55,7 @@ class request_pipeline {
   using request_ptr = std::unique_ptr<Request>;
 
   // Queued:
-  void push(request_ptr&& r) { queued_.push_back(std::move(r)); }  // moves nothing where it throws
+  void push(request_ptr r) { queued_.push_back(std::move(r)); }
   [[nodiscard]] std::size_t queued() const { return queued_.size(); }
   /// Fails all that are queued. \return them: they still have to be completed.
   [[nodiscard]] std::deque<request_ptr> fail_queued(const store::request_error& reason) {
@@ -79,15 +69,15 @@ class request_pipeline {
   /// \return it; null: nothing is queued, or there is no room.
   [[nodiscard]] Request* start_next(std::size_t depth) {
     if (queued_.empty() || in_flight_.size() >= depth) return nullptr;
-    Request& next = start(queued_.front());
+    Request& next = start(std::move(queued_.front()));
     queued_.pop_front();
     return &next;
   }
 
   // In flight:
   /// Puts a request in flight that was not queued.
-  Request& start(request_ptr& r) {
-    in_flight_.push_back(std::move(r));  // moves nothing where it throws
+  Request& start(request_ptr r) {
+    in_flight_.push_back(std::move(r));
     return *in_flight_.back();
   }
   [[nodiscard]] std::size_t in_flight() const { return in_flight_.size(); }
@@ -102,15 +92,13 @@ class request_pipeline {
     completed_.push_back(std::move(in_flight_.front()));
     in_flight_.pop_front();
   }
-  /// All of them, or none where it throws.
   void finish_all() {
-    completed_.reserve(completed_.size() + in_flight_.size());
     while (!in_flight_.empty()) finish_first();
   }
   /// A completed request has more to send: it is in flight again, as the last.
   /// \param index of it in `completed`, where the next takes its place.
   Request& restart(std::size_t index) {
-    Request& again = start(completed_[index]);
+    Request& again = start(std::move(completed_[index]));
     completed_.erase(completed_.begin() + static_cast<std::ptrdiff_t>(index));
     return again;
   }
@@ -121,10 +109,11 @@ class request_pipeline {
   void fail_completed(const store::request_error& reason) const {
     for (const request_ptr& each : completed_) each->fail(reason);
   }
-  /// Runs the handlers. A handler may push new requests.
-  /// \throws what a handler or `complete` throws, after all others have run. A second call runs the handlers
-  /// that have not run.
-  void run_handlers() { complete_all(completed_); }
+  /// Runs the handlers that have not run. A handler may push new requests.
+  /// \throws what `complete` throws.
+  void run_handlers() {
+    for (const request_ptr& each : completed_) each->complete();
+  }
   /// After `run_handlers`. Apart from it, so that long replies are not freed under a lock.
   void forget_completed() { completed_.clear(); }
 

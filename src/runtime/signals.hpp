@@ -15,7 +15,7 @@
 namespace holdfast::runtime {
 
 /// A thread of this library's. It takes no signals: they are the program's business, and belong to its own
-/// threads.
+/// threads. The process ends where the body throws.
 /// \throws holdfast::error errc::exhausted when the system has no room for another thread.
 template <class Function>
 [[nodiscard]] std::thread quiet_thread(Function body) {
@@ -28,7 +28,7 @@ template <class Function>
     ~restore() { pthread_sigmask(SIG_SETMASK, &mask, nullptr); }
   } const at_exit{before};
   try {
-    return std::thread{[body = std::move(body)]() mutable {
+    return std::thread{[body = std::move(body)]() mutable noexcept {
       mark_own_thread();
       body();
     }};

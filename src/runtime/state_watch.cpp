@@ -16,12 +16,7 @@ constexpr std::chrono::milliseconds burst{5};
 void state_watch::add(const std::string& name) {
   watched_name& n = names_[name];
   n.number = ++last_number_;
-  try {
-    inspect(name, n);
-  } catch (...) {
-    names_.erase(name);
-    throw;
-  }
+  inspect(name, n);
 }
 
 void state_watch::look() {
@@ -66,21 +61,19 @@ void state_watch::inspect_due() {
 void state_watch::inspect(const std::string& name, watched_name& n) {
   if (n.is_asked) {
     n.again = true;
-    return;
+  } else {
+    ask(name, n);
   }
-  ask(name, n);
-  n.again = false;
 }
 
 void state_watch::ask(const std::string& name, watched_name& n,
                       std::shared_ptr<tickets::listing_state> so_far) {
   tickets::request r = tickets::inspect_request(name);
   r.listed = std::move(so_far);
+  n.is_asked = true;
   send_(std::move(r), [this, name, number = n.number](const tickets::link::outcome& outcome) {
     answered(name, number, outcome);
   });
-  // Once it is sent, for it may fail. No link answers within the call.
-  n.is_asked = true;
 }
 
 void state_watch::answered(const std::string& name, std::uint64_t number,

@@ -36,7 +36,6 @@ class state_watch {
   state_watch& operator=(const state_watch&) = delete;
 
   /// The first inspection is reported as a change: it sees everything from before, and a later one the rest.
-  /// \throws what `send` throws. Then the name is not watched.
   void add(const std::string& name);
   void remove(const std::string& name) { names_.erase(name); }
   [[nodiscard]] bool empty() const { return names_.empty(); }

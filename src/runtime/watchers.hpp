@@ -20,8 +20,7 @@ namespace holdfast::runtime {
 /// All functions are called under the core lock.
 class watchers {
  public:
-  /// From now on somebody watches this, or nobody any more. After a call that fails with `on`, it is called
-  /// without.
+  /// From now on somebody watches this, or nobody any more.
   using tracker = std::function<void(const store::watched& target, bool on)>;
 
   explicit watchers(event_loop& on, tracker track = nullptr)
@@ -29,8 +28,8 @@ class watchers {
 
   /// \param changed is called under the core lock until the returned object is destroyed, the first time
   /// soon. The object is destroyed without the core lock, by any thread.
-  /// \throws std::bad_alloc, or what the tracker throws. Then nothing is added.
-  [[nodiscard]] std::shared_ptr<void> add(const store::watched& target, std::function<void()> changed);
+  [[nodiscard]] std::shared_ptr<void> add(const store::watched& target,
+                                          std::function<void()> changed) noexcept;
   /// Anything may have changed.
   void ring();
   /// These names have changed: calls those who watch one of them, and those who watch all names.
@@ -55,7 +54,6 @@ class watchers {
     std::map<store::watched, std::shared_ptr<group>> groups;
   };
   struct registration;
-  void end_tracking(const store::watched& target) const;
   void ring_soon(const std::shared_ptr<group>& g) const;
 
   std::shared_ptr<shared> shared_;

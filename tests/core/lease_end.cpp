@@ -1,7 +1,6 @@
 // The lease manager: a lease that is held, and how it ends.
 
 #include <gtest/gtest.h>
-#include <new>
 #include <set>
 
 #include "core/managed_leases.hpp"
@@ -139,17 +138,6 @@ TEST_F(managed_leases, loses_no_lease_to_a_forged_notification_and_asks_once_at_
   EXPECT_EQ(it.link.open(), 0U);
   EXPECT_TRUE(losses.empty());
   EXPECT_EQ(lease->deadline(), epoch + 31s - margin);
-}
-
-TEST_F(managed_leases, asks_again_where_a_question_could_not_be_sent) {
-  const lease_record_ptr lease = hold();
-  it.link.refuses = true;
-  EXPECT_THROW(it.notify(1, revocation()), std::bad_alloc);
-  it.link.refuses = false;
-  it.notify(1, revocation());
-  ASSERT_EQ(it.pending_tasks(), tasks{task::renew});
-  it.answer(tickets::kept{{false}});
-  EXPECT_EQ(losses, std::vector{lease});
 }
 
 TEST_F(managed_leases, does_not_prolong_a_fixed_lease_because_of_a_notification) {

@@ -3,7 +3,6 @@
 #include "lease/observers.hpp"
 
 #include <gtest/gtest.h>
-#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -55,25 +54,6 @@ TEST_F(observers, look_at_the_name_at_once_and_after_each_notification) {
   it.answer(led_by(6, "b"));
   ASSERT_EQ(reports.size(), 2U);
   EXPECT_EQ(reports[1].leader->value, "b");
-}
-
-TEST_F(observers, are_not_added_when_their_first_look_cannot_be_sent) {
-  it.link.refuses = true;
-  EXPECT_THROW(all.add("boss", [](const observation&) { ADD_FAILURE() << "it is no observer"; }),
-               std::bad_alloc);
-  EXPECT_EQ(it.port.busy(), 1U) << "the look of the other one";
-  all.close();
-  EXPECT_EQ(reports.size(), 1U);
-}
-
-TEST_F(observers, look_again_after_a_look_that_could_not_be_sent) {
-  it.answer(led_by(5, "a"));
-  it.time.run_for(100ms);
-  it.link.refuses = true;
-  EXPECT_THROW(look(), std::bad_alloc);
-  it.link.refuses = false;
-  look();
-  EXPECT_EQ(it.pending_tasks(), tasks{task::inspect});
 }
 
 // The reply that is under way may be older than the notification.

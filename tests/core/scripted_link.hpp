@@ -4,7 +4,6 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <new>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -23,7 +22,6 @@ class scripted_link final : public store::link<Request, Reply> {
   using typename base::outcome;
 
   void send(Request request, on_reply done) override {
-    if (refuses) throw std::bad_alloc{};
     ++sent_;
     open_.push_back({std::move(request), std::move(done)});
   }
@@ -59,7 +57,6 @@ class scripted_link final : public store::link<Request, Reply> {
 
   std::optional<store::time_point> session;
   bool rests = true;
-  bool refuses = false;  // nothing can be sent
   std::shared_ptr<void> next_watch;
 
  private:

@@ -5,7 +5,6 @@
 #include <deque>
 #include <gtest/gtest.h>
 #include <memory>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,11 +37,9 @@ class state_watching : public testing::Test {
   std::deque<std::pair<std::string, tickets::link::on_reply>> open_;
   std::shared_ptr<tickets::listing_state> continued_;  // to go on with, by the last request
   std::vector<std::string> changed_;
-  bool refuses_ = false;
   state_watch states_{time_,
                       [this](const tickets::request& r, tickets::link::on_reply handler) {
                         EXPECT_EQ(r.kind, tickets::task::inspect);
-                        if (refuses_) throw std::bad_alloc{};
                         continued_ = r.listed;
                         open_.emplace_back(r.name, std::move(handler));
                       },
@@ -70,17 +67,6 @@ TEST_F(state_watching, reports_the_first_look_and_each_difference) {
   pass();
   answer(held_by("b"));
   EXPECT_EQ(changed_, (std::vector<std::string>{"stock", "stock", "stock"}));
-}
-
-TEST_F(state_watching, does_not_keep_a_name_whose_first_inspection_cannot_be_sent) {
-  refuses_ = true;
-  EXPECT_THROW(states_.add("stock"), std::bad_alloc);
-  EXPECT_TRUE(states_.empty());
-  refuses_ = false;
-  states_.add("stock");
-  ASSERT_EQ(open_.size(), 1U) << "no inspection counts as one in flight";
-  answer(std::nullopt);
-  EXPECT_EQ(changed_, std::vector<std::string>{"stock"});
 }
 
 // Whoever watches may have seen it, and has to hear that it is gone.

@@ -4,7 +4,6 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <new>
 #include <random>
 #include <utility>
 
@@ -26,10 +25,6 @@ class virtual_time final : public store::scheduler {
     return owner_id{bytes};
   }
   timer at(store::time_point when, std::function<void()> action) override {
-    if (refusals != 0) {
-      --refusals;
-      throw std::bad_alloc{};
-    }
     timers_.emplace(key{when, ++last_}, std::move(action));
     return last_;
   }
@@ -62,8 +57,6 @@ class virtual_time final : public store::scheduler {
     return timers_.empty() ? store::time_point::max() : timers_.begin()->first.first;
   }
   [[nodiscard]] std::size_t timers() const { return timers_.size(); }
-
-  int refusals = 0;  // calls of `at`, from now on, for which there is no memory
 
  private:
   using key = std::pair<store::time_point, timer>;  // those of one moment in the order of asking

@@ -10,7 +10,6 @@
 #include <iterator>
 #include <memory>
 #include <random>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -290,36 +289,6 @@ TEST_F(connection_reader, the_thread_that_reads_removes_and_adds_connections) {
   ASSERT_EQ(changed.get_future().wait_for(30s), std::future_status::ready);
   EXPECT_TRUE(is_answered(*added));
   for (std::size_t i = 2; i < 7; ++i) EXPECT_TRUE(is_answered(*all[i]));
-}
-
-// The thread that reads goes on: in the background, or as a caller of another connection.
-TEST_F(connection_reader, handlers_that_throw_while_a_connection_is_given_up_concern_no_other) {
-  const auto broken = connect(0);
-  const auto mute = connect(1);
-  ASSERT_TRUE(is_answered(*broken));
-  ASSERT_TRUE(is_answered(*mute));
-  broken->fail_on_disconnect();
-  for (const bool in_background : {true, false}) {
-    std::atomic<int> failed = 0;
-    servers_[0].mute(true);
-    std::jthread blocked;
-    if (!in_background) blocked = block(*mute, servers_[1]);
-    for (int i = 0; i < 3; ++i) {
-      broken->send("a", [&](const line_outcome& o) {
-        failed += static_cast<int>(std::holds_alternative<store::request_error>(o));
-        throw std::runtime_error{"badly received"};
-      });
-    }
-    servers_[0].disconnect();
-    EXPECT_TRUE(comes_true([&] { return failed == 3; }));
-    servers_[0].mute(false);
-    EXPECT_TRUE(is_answered_again(*broken));
-    servers_[1].disconnect();
-    if (blocked.joinable()) blocked.join();
-    servers_[1].mute(false);
-    EXPECT_TRUE(is_answered_again(*mute));
-  }
-  EXPECT_EQ(servers_[0].connects(), 3U);
 }
 
 TEST_F(connection_reader, connects_again_where_the_system_has_no_thread) {

@@ -27,16 +27,16 @@ class breaks_once final : public runtime::readable_connection {
  public:
   breaks_once(runtime::connection_reader& reader, store::caller& caller) : reader_{reader}, caller_{caller} {}
 
-  void connect() override {
+  void connect() noexcept override {
     connected_ = true;
     ++connects_;
   }
   void stop_connecting() override {}
   [[nodiscard]] bool is_connected() const override { return connected_; }
-  void prepare() override {
+  void prepare() noexcept override {
     if (connects_ == 2) caller_.serve();
   }
-  [[nodiscard]] interest check() override {
+  [[nodiscard]] interest check() noexcept override {
     if (connects_ != 1 || std::this_thread::get_id() != blocked) return {};
     connected_ = false;
     reader_.on_disconnected(*this);
@@ -46,7 +46,7 @@ class breaks_once final : public runtime::readable_connection {
     }
     return {};
   }
-  void read(short /*ready*/) override {}
+  void read(short /*ready*/) noexcept override {}
 
   std::atomic<std::thread::id> blocked;  // the caller's thread: it breaks only while that one reads
 

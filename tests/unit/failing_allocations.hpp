@@ -8,8 +8,8 @@ namespace holdfast::test {
 /// counts for it.
 class failing_allocation {
  public:
-  /// \param which counts from 0. \param size of the allocations that count; 0: all of them.
-  explicit failing_allocation(std::size_t which, std::size_t size = 0);
+  /// \param which counts from 0.
+  explicit failing_allocation(std::size_t which);
   ~failing_allocation();
   failing_allocation(const failing_allocation&) = delete;
   failing_allocation& operator=(const failing_allocation&) = delete;
@@ -28,14 +28,5 @@ std::size_t allocations_in(Action action) {
   action();
   return enough - failing_allocation::left();
 }
-
-/// The same of std::aligned_alloc, from which Asio has the memory for what is posted to it.
-class failing_aligned_allocation {
- public:
-  explicit failing_aligned_allocation(std::size_t which);
-  ~failing_aligned_allocation();
-  failing_aligned_allocation(const failing_aligned_allocation&) = delete;
-  failing_aligned_allocation& operator=(const failing_aligned_allocation&) = delete;
-};
 
 }  // namespace holdfast::test

@@ -198,35 +198,21 @@ class line_node final : public runtime::multiplexed_connection<line_wire>::proto
   [[nodiscard]] int notified() const { return notified_; }
   /// Calls it at the end of each reading.
   void on_read(std::function<void()> action) { on_read_ = std::move(action); }
-  /// Calls it with each reading, before the replies are matched with the requests.
-  void on_lines(std::function<void()> action) { on_lines_ = std::move(action); }
-  /// Calls it where an error names the server, as at the beginning of a disconnection.
-  void on_place(std::function<void()> action) { on_place_ = std::move(action); }
-  /// Whether what is called before requests fail throws.
-  void fail_on_disconnect() { fails_on_disconnect_ = true; }
 
  private:
   [[nodiscard]] std::unique_ptr<line_wire> connect(int stop) override {
     return std::make_unique<line_wire>(server_, server_.connect(stop));
   }
   void on_connected() override {}
-  void on_disconnect() override {
-    if (fails_on_disconnect_) throw std::runtime_error{"fails on disconnect"};
-  }
   [[nodiscard]] std::unique_ptr<line_request> ping() const override {
     auto r = std::make_unique<line_request>();
     r->text = "ping";
     return r;
   }
-  [[nodiscard]] std::string place() const override {
-    if (on_place_) on_place_();
-    return {};
-  }
   void read(short /*ready*/) override {
     {
       auto line = connection_.lock();
       std::vector<std::string> lines = line->lines();
-      if (on_lines_) on_lines_();
       for (std::string& text : lines) {
         connection_.on_success();
         line.heard();
@@ -249,10 +235,7 @@ class line_node final : public runtime::multiplexed_connection<line_wire>::proto
   runtime::event_loop& loop_;
   line_server& server_;
   std::atomic<int> notified_ = 0;
-  std::atomic<bool> fails_on_disconnect_ = false;
   std::function<void()> on_read_;
-  std::function<void()> on_lines_;
-  std::function<void()> on_place_;
   runtime::multiplexed_connection<line_wire> connection_;
 };
 

@@ -48,7 +48,7 @@ class echo_wire {
   }
   [[nodiscard]] std::optional<runtime::connection_error> retirement() const { return std::nullopt; }
   void put(const echo_request& r) {
-    if (r.text == "not sent") throw std::runtime_error{"not sent"};
+    if (r.text == "not sent") throw runtime::connection_error{{errc::unavailable, "not sent"}};
     ready_.ring();
     log_ += r.text;
     if (r.text != "ping") return;
@@ -73,14 +73,10 @@ class echo_wire {
 class echo final : public runtime::multiplexed_link<std::string, std::string, echo_wire> {
  public:
   /// \param open until when there is nobody to connect to.
-  /// \param trying null, or what is set with the second try, after a first that fails at once.
   /// \param ping_every of its wires.
-  echo(runtime::event_loop& on, std::shared_future<void> open, std::promise<void>* trying = nullptr,
+  echo(runtime::event_loop& on, std::shared_future<void> open,
        std::chrono::steady_clock::duration ping_every = std::chrono::steady_clock::duration::max())
-      : multiplexed_link{on, {"nowhere", 10s, 10s}},
-        open_{std::move(open)},
-        trying_{trying},
-        ping_every_{ping_every} {
+      : multiplexed_link{on, {"nowhere", 10s, 10s}}, open_{std::move(open)}, ping_every_{ping_every} {
     connection().start();
   }
   ~echo() override { shut(); }
@@ -98,10 +94,6 @@ class echo final : public runtime::multiplexed_link<std::string, std::string, ec
 
  private:
   [[nodiscard]] std::unique_ptr<echo_wire> connect(int /*stop*/) override {
-    if (trying_ != nullptr) {
-      if (std::exchange(first_try_, false)) throw runtime::connection_error{{errc::unavailable, "not yet"}};
-      trying_->set_value();
-    }
     open_.wait();
     return std::make_unique<echo_wire>(ping_every_, log_);
   }
@@ -127,10 +119,8 @@ class echo final : public runtime::multiplexed_link<std::string, std::string, ec
   }
 
   std::shared_future<void> open_;
-  std::promise<void>* trying_;
   const std::chrono::steady_clock::duration ping_every_;
   std::string log_;
-  bool first_try_ = true;
 };
 
 /// All of them are there when the line connects, and go together.
@@ -142,9 +132,8 @@ std::vector<outcome> ask(const std::vector<std::string>& requests) {
   {
     const runtime::core_lock now{event_loop};
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      line.send(requests[i], [&outcomes, &requests, i](outcome o) {
+      line.send(requests[i], [&outcomes, i](outcome o) {
         outcomes[i].set_value(std::move(o));  // throws the second time
-        if (requests[i] == "badly received") throw std::runtime_error{"badly received"};
       });
     }
   }
@@ -185,7 +174,7 @@ TEST(multiplexed_connection, pings_where_its_wire_needs_that_and_sends_nothing_b
   std::promise<void> open;
   open.set_value();
   runtime::event_loop event_loop;
-  echo line{event_loop, open.get_future().share(), nullptr, ping_every};
+  echo line{event_loop, open.get_future().share(), ping_every};
   for (const char* text : {"a", "b"}) {
     const auto answered = std::make_shared<std::promise<void>>();
     {
@@ -201,33 +190,6 @@ TEST(multiplexed_connection, pings_where_its_wire_needs_that_and_sends_nothing_b
   line.shut();
   // A machine that stalls may need more than one ping.
   EXPECT_THAT(line.log(), testing::MatchesRegex("(ping.)*a.(ping.)+b.(ping.)*")) << "a dot is an answer";
-}
-
-TEST(multiplexed_connection, tells_everybody_once_where_somebody_receives_it_badly) {
-  EXPECT_EQ(gist(ask({"a", "badly received", "c"})), (texts{"a", "badly received", "c"}));
-}
-
-TEST(multiplexed_connection, tells_everybody_where_nothing_can_be_sent_and_somebody_receives_that_badly) {
-  std::promise<void> open;
-  std::promise<void> trying;
-  int count = 0;
-  runtime::event_loop event_loop;
-  echo line{event_loop, open.get_future().share(), &trying};
-  const auto down = trying.get_future().wait_for(30s);
-  {
-    const runtime::core_lock now{event_loop};
-    for (int i = 0; i < 3; ++i) {
-      line.send("a", [&](const outcome& o) {
-        ++count;
-        EXPECT_EQ(gist({o}), texts{"error"});
-        throw std::runtime_error{"badly received"};
-      });
-    }
-  }
-  EXPECT_THROW(line.drive(), std::runtime_error);
-  open.set_value();
-  EXPECT_EQ(down, std::future_status::ready);
-  EXPECT_EQ(count, 3);
 }
 
 /// What comes after it goes over the next connection.

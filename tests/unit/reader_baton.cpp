@@ -8,7 +8,6 @@
 #include <memory>
 #include <mutex>
 #include <random>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -121,12 +120,6 @@ TEST_F(reader_baton, an_urgent_caller_is_called_before_those_that_wait) {
   ASSERT_TRUE(baton_.take(urgent));
   baton_.retire(waiting);
   baton_.leave();
-}
-
-TEST_F(reader_baton, is_left_by_a_caller_whose_reading_throws) {
-  const auto read = [] { throw std::runtime_error{"out of memory"}; };
-  EXPECT_THROW(baton_.serve(caller_, [] { return true; }, read), std::runtime_error);
-  EXPECT_FALSE(baton_.is_taken());
 }
 
 TEST_F(reader_baton, a_caller_that_was_called_in_vain_is_called_again) {

@@ -3,7 +3,6 @@
 #include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,11 +64,9 @@ class redis_topology : public testing::Test {
   std::vector<std::string> maps_;  // the server of slot 0
   std::vector<store::request_error> failures_;
   std::function<void()> after_failure_;
-  bool is_out_of_memory_ = false;
   topology topology_{time_,
                      {[this] { return candidates_; },
                       [this](const server_address& which, topology::on_answer handler) {
-                        if (is_out_of_memory_) throw std::bad_alloc{};
                         questions_.push_back({which.host, std::move(handler)});
                       },
                       [this](const slot_map& map) { maps_.push_back(map.primary_of(0)->host); },
@@ -106,19 +103,6 @@ TEST_F(redis_topology, takes_no_map_without_slots_and_no_nonsense) {
   answer(1, text("OK"));
   EXPECT_THAT(maps_, IsEmpty());
   give_map(2, "p");
-  EXPECT_THAT(maps_, ElementsAre("p"));
-}
-
-TEST_F(redis_topology, asks_again_after_it_could_not_ask) {
-  is_out_of_memory_ = true;
-  topology_.refresh();
-  ASSERT_EQ(failures_.size(), 1U);
-  EXPECT_EQ(failures_[0].reason.code, errc::exhausted);
-  EXPECT_TRUE(failures_[0].retryable);
-  is_out_of_memory_ = false;
-  topology_.refresh();
-  time_.run_for(1s);
-  give_map(0, "p");
   EXPECT_THAT(maps_, ElementsAre("p"));
 }
 

@@ -7,16 +7,12 @@
 #include <gtest/gtest.h>
 #include <initializer_list>
 #include <memory>
-#include <new>
 #include <optional>
 #include <random>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
-
-#include "unit/failing_allocations.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -110,72 +106,13 @@ TEST_F(request_pipeline, a_broken_connection_fails_what_has_no_reply_and_keeps_t
   EXPECT_EQ(pipeline_.queued(), 1U);
 }
 
-TEST_F(request_pipeline, a_request_for_which_there_is_no_room_stays_with_its_owner) {
-  std::size_t refused = 0;
-  for (std::size_t i = 0; i < 1000; ++i) {
-    auto r = numbered(1, heard_);
-    const failing_allocation plan{0};
-    try {
-      pipeline_.push(std::move(r));
-    } catch (const std::bad_alloc&) {
-      ++refused;
-      ASSERT_NE(r, nullptr);  // NOLINT(bugprone-use-after-move): not where it throws
-    }
-  }
-  EXPECT_NE(refused, 0U);
-  EXPECT_EQ(pipeline_.queued(), 1000 - refused);
-}
-
-TEST_F(request_pipeline, finishes_all_or_none_where_there_is_no_memory) {
-  push_in_flight({1, 2, 3});
-  for (std::size_t which = 0; pipeline_.in_flight() != 0; ++which) {
-    ASSERT_LT(which, 10U);
-    const failing_allocation plan{which};
-    try {
-      pipeline_.finish_all();
-    } catch (const std::bad_alloc&) {
-      ASSERT_EQ(pipeline_.in_flight(), 3U);
-    }
-  }
-  EXPECT_EQ(pipeline_.completed().size(), 3U);
-}
-
 TEST_F(request_pipeline, failing_the_queue_leaves_what_is_in_flight) {
   push_in_flight({1});
   push(2);
-  runtime::complete_all(pipeline_.fail_queued(connection_broke()));
+  for (const auto& failed : pipeline_.fail_queued(connection_broke())) failed->complete();
   EXPECT_EQ(heard_, handler_journal{"2 failed"});
   EXPECT_EQ(pipeline_.queued(), 0U);
   EXPECT_EQ(pipeline_.in_flight(), 1U);
-}
-
-TEST_F(request_pipeline, a_handler_that_throws_keeps_no_other_from_running_and_does_not_run_again) {
-  int runs = 0;
-  auto bad = std::make_unique<numbered_request>();
-  bad->handler = [&](const numbered_outcome&) {
-    ++runs;
-    throw std::runtime_error{"badly received"};
-  };
-  push_in_flight({1});
-  pipeline_.start(bad);
-  push_in_flight({3});
-  while (pipeline_.first_in_flight() != nullptr) reply_to_first();
-  EXPECT_THROW(pipeline_.run_handlers(), std::runtime_error);
-  EXPECT_EQ(heard_, (handler_journal{"1 replied 1", "3 replied 3"}));
-  pipeline_.run_handlers();
-  EXPECT_EQ(runs, 1);
-  EXPECT_EQ(heard_.size(), 2U);
-}
-
-TEST_F(request_pipeline, a_request_without_an_outcome_stays_until_it_fails) {
-  push_in_flight({1, 2});
-  pipeline_.finish_first();
-  reply_to_first();
-  EXPECT_THROW(pipeline_.run_handlers(), std::bad_optional_access);
-  EXPECT_EQ(heard_, handler_journal{"2 replied 2"});
-  pipeline_.fail_completed(connection_broke());
-  pipeline_.run_handlers();
-  EXPECT_EQ(heard_, (handler_journal{"2 replied 2", "1 failed"}));
 }
 
 TEST_F(request_pipeline, a_handler_may_push_the_next_request) {
@@ -282,7 +219,7 @@ class pipeline_schedule {
     deliver();
   }
   void fail_queued() {
-    runtime::complete_all(pipeline_.fail_queued(connection_broke()));
+    for (const auto& failed : pipeline_.fail_queued(connection_broke())) failed->complete();
     for (const int number : std::exchange(expected_.queued, {})) {
       expected_heard_.push_back(std::to_string(number) + " failed");
     }

@@ -78,10 +78,9 @@ void listener::work() {
     const auto since = std::chrono::steady_clock::now();
     try {
       listen(*client);
-    } catch (const runtime::connection_error& c) {
-      if (c.reason.code == errc::closed) continue;  // interrupted: to stop, or to serve another
-    } catch (const std::exception&) {               // out of memory: the same as no connection
-      wait = longest_pause;
+    } catch (...) {
+      const auto reason = runtime::caught_connection_error().reason;
+      if (reason.code == errc::closed) continue;  // interrupted: to stop, or to serve another
     }
     if (std::chrono::steady_clock::now() - since > longest_pause)
       wait = first_pause;  // the connection worked

@@ -29,11 +29,7 @@ watched_socket::watched_socket(int socket, const runtime::io_deadline& limit)
   } catch (...) {
     close_if_open(socket_);
     close_if_open(done_);
-    try {
-      throw;
-    } catch (const error& e) {
-      throw connection_error{{e.code(), e.detail()}};
-    }
+    throw runtime::caught_connection_error();
   }
 }
 
@@ -51,7 +47,7 @@ void watched_socket::end_watch() {
 void watched_socket::watch() {
   try {
     limit_.wait(done_, POLLIN);
-  } catch (...) {
+  } catch (const connection_error&) {
     ended_ = std::current_exception();
     ::shutdown(socket_, SHUT_RDWR);
   }

@@ -52,7 +52,7 @@ std::shared_ptr<void> link::watch(store::watched target, std::function<void()> c
   return watchers_.add(target, std::move(changed));
 }
 
-bool link::execute(std::vector<job>& batch, bool) {
+bool link::execute(std::vector<job>& batch, bool) noexcept {
   table_->with_table([&](table& t, shared_table::effects& of) {
     const auto now = boot_clock::now();
     const std::int64_t wall_us = std::chrono::duration_cast<std::chrono::microseconds>(

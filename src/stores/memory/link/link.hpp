@@ -26,7 +26,7 @@ class link final : public runtime::batching_link {
   void shut() override;
 
  private:
-  bool execute(std::vector<job>& batch, bool last_try) override HOLDFAST_REQUIRES(executing());
+  bool execute(std::vector<job>& batch, bool last_try) noexcept override HOLDFAST_REQUIRES(executing());
 
   owner_id client_ = owner_id::random();
   std::shared_ptr<shared_table> table_;

@@ -1,6 +1,7 @@
 #include "stores/sql/link/link.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "holdfast/error.hpp"
@@ -81,13 +82,6 @@ void link::end_session() {
   if (on_session_) on_session_();  // notices that the session has ended
 }
 
-/// Again: there may have been no memory for the holds to hear of it, and the next session would extend them.
-/// \throws what the handler throws; then there must be no next session yet.
-void link::end_former_session() {
-  const runtime::core_lock now{loop(), true};
-  if (!proven_) end_session();
-}
-
 /// Whether an answer to it shows that the holds of the session go on. A server that was set read-only still
 /// answers those who only read, and its successor may grant already: so only a call that it would refuse
 /// counts.
@@ -160,7 +154,6 @@ change_tracking::actions link::tracking_actions() {
 // ---- the connection
 
 std::unique_ptr<wire> link::connect(int stop) {
-  if (settings_.session) end_former_session();
   const store::time_point since = boot_clock::now();
   const owner_id client = settings_.session ? owner_id::random() : client_;
   const std::optional<owner_id> former = settings_.session ? former_client_ : client_;
@@ -247,7 +240,7 @@ link::outcome link::outcome_of(const pending_call& c) const {
     const bool is_nothing_there =
         rows.empty() && c.request->listed == nullptr && connection().wire().get().is_bare();
     return is_nothing_there ? reply_of_nothing(*c.request) : reply_of(*c.request, rows);
-  } catch (const std::exception&) {
+  } catch (const std::out_of_range&) {
     return store::request_error{
         {errc::corrupt_store,
          settings_.place + ": the routine '" + c.call.routine +

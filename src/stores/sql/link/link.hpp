@@ -61,7 +61,6 @@ class link : public runtime::multiplexed_link<tickets::request, tickets::reply, 
 
   // See runtime::multiplexed_connection::protocol and runtime::multiplexed_link.
   [[nodiscard]] std::unique_ptr<wire> connect(int stop) override;
-  void end_former_session();
   void on_connected() override;
   void read(short ready) override;
   void on_disconnect() override;

@@ -39,7 +39,7 @@ change_watch::change_watch(runtime::event_loop& on, const std::string& database,
     return;
   try {
     listening_ = on.on_readable(inotify_, [this] { receive(); });
-  } catch (...) {  // out of memory; the destructor does not run
+  } catch (...) {  // the loop cannot listen to it; the destructor does not run
     loop_.cancel(next_look_);
     ::close(inotify_);
     throw;

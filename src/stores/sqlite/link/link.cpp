@@ -1,10 +1,9 @@
 #include "stores/sqlite/link/link.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <map>
-#include <new>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -116,7 +115,7 @@ bool link::open_for(const std::vector<job>& batch) {
   return true;
 }
 
-bool link::execute(std::vector<job>& batch, bool last_try) {
+bool link::execute(std::vector<job>& batch, bool last_try) noexcept {
   const auto fail_all = [&](const store::request_error& reason) {
     for (job& j : batch) j.result = reason;
     return true;
@@ -145,10 +144,7 @@ bool link::execute(std::vector<job>& batch, bool last_try) {
   } catch (const error& e) {
     return fail_all(
         {{e.code(), e.detail()}, e.code() == errc::unavailable || e.code() == errc::exhausted, false});
-  } catch (const std::bad_alloc&) {
-    give_up_database();
-    return fail_all({{errc::exhausted, "out of memory"}, true, false});
-  } catch (const std::exception&) {
+  } catch (const std::out_of_range&) {
     give_up_database();
     return fail_all(
         {{errc::corrupt_store, settings_.path +

@@ -42,7 +42,7 @@ class link final : public runtime::batching_link {
   void close_if_replaced() noexcept HOLDFAST_REQUIRES(executing()) {
     if (database_ && !database_->is_in_place()) database_.reset();
   }
-  bool execute(std::vector<job>& batch, bool last_try) override HOLDFAST_REQUIRES(executing());
+  bool execute(std::vector<job>& batch, bool last_try) noexcept override HOLDFAST_REQUIRES(executing());
   [[nodiscard]] bool open_for(const std::vector<job>& batch) HOLDFAST_REQUIRES(executing());
   [[nodiscard]] bool begin(database::access mode) HOLDFAST_REQUIRES(executing());
   [[nodiscard]] store::request_error busy() const;

@@ -121,19 +121,19 @@ struct handle::callbacks {
     if (r.code != answer::done) r.reason = failure_of(code, p->step);
     return {std::move(p), std::move(r)};
   }
-  static void give(std::unique_ptr<pending> p, result r) {
+  static void give(std::unique_ptr<pending> p, result r) noexcept {
     p->owner->news_.emplace_back(answered{std::move(p->handler), std::move(r)});
   }
 
   /// The server's reply ended too soon, or cannot belong to the request. No exception may leave a callback of
   /// the library.
-  static void set_damaged(result& r) {
+  static void set_damaged(result& r) noexcept {
     r.code = answer::other;
     r.reason = {errc::corrupt_store, "the server's reply about " + r.path +
                                          " is damaged; look at its log, and whether a proxy changes replies"};
   }
 
-  static void created(int code, const char* path, const Stat* about, const void* data) {
+  static void created(int code, const char* path, const Stat* about, const void* data) noexcept {
     auto [p, r] = take(data, code);
     const bool is_whole = path != nullptr && may_create(p->step, path);
     if (code == ZOK && !is_whole) set_damaged(r);
@@ -141,13 +141,13 @@ struct handle::callbacks {
     if (code == ZOK) r.about = status_of(about);
     give(std::move(p), std::move(r));
   }
-  static void read(int code, const char* bytes, int size, const Stat* about, const void* data) {
+  static void read(int code, const char* bytes, int size, const Stat* about, const void* data) noexcept {
     auto [p, r] = take(data, code);
     if (code == ZOK && bytes != nullptr && size > 0) r.data.assign(bytes, static_cast<std::size_t>(size));
     if (code == ZOK) r.about = status_of(about);
     give(std::move(p), std::move(r));
   }
-  static void listed(int code, const String_vector* names, const void* data) {
+  static void listed(int code, const String_vector* names, const void* data) noexcept {
     auto [p, r] = take(data, code);
     if (code == ZOK && names != nullptr) {
       auto all = listed_names(names->data, names->count);
@@ -156,19 +156,19 @@ struct handle::callbacks {
     }
     give(std::move(p), std::move(r));
   }
-  static void found(int code, const Stat* about, const void* data) {
+  static void found(int code, const Stat* about, const void* data) noexcept {
     auto [p, r] = take(data, code);
     if (code == ZOK) r.about = status_of(about);
     give(std::move(p), std::move(r));
   }
-  static void written(int code, const Stat* about, const void* data) { found(code, about, data); }
-  static void synced(int code, const char*, const void* data) { ended(code, data); }
-  static void ended(int code, const void* data) {
+  static void written(int code, const Stat* about, const void* data) noexcept { found(code, about, data); }
+  static void synced(int code, const char*, const void* data) noexcept { ended(code, data); }
+  static void ended(int code, const void* data) noexcept {
     auto [p, r] = take(data, code);
     give(std::move(p), std::move(r));
   }
 
-  static void session_event(zhandle_t* zk, int type, int state, const char*, void* context) {
+  static void session_event(zhandle_t* zk, int type, int state, const char*, void* context) noexcept {
     if (type != ZOO_SESSION_EVENT) return;
     handle& h = *static_cast<handle*>(context);
     if (state == ZOO_CONNECTED_STATE) {
@@ -189,7 +189,7 @@ struct handle::callbacks {
     else
       h.news_.emplace_back(disconnected{});
   }
-  static void node_event(zhandle_t*, int type, int, const char* path, void* context) {
+  static void node_event(zhandle_t*, int type, int, const char* path, void* context) noexcept {
     handle& h = *static_cast<handle*>(context);
     if (type == ZOO_CREATED_EVENT) h.news_.emplace_back(happening{path, change::created});
     if (type == ZOO_DELETED_EVENT) h.news_.emplace_back(happening{path, change::removed});
@@ -197,8 +197,8 @@ struct handle::callbacks {
     if (type == ZOO_CHILD_EVENT) h.news_.emplace_back(happening{path, change::children});
   }
   // A refusal shows in the session's state.
-  static void authenticated(int, const void*) {}
-  static void keep_quiet(const char*) {}
+  static void authenticated(int, const void*) noexcept {}
+  static void keep_quiet(const char*) noexcept {}
 };
 
 handle::handle(const settings& s, const addresses& at)

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <optional>
 #include <utility>
 
-#include "base/exceptions.hpp"
 #include "holdfast/error.hpp"
 #include "runtime/event_loop.hpp"
 #include "stores/redis/link/dial.hpp"
@@ -82,28 +80,19 @@ cluster_link::command_ptr cluster_link::command_for(tickets::request request, on
 }
 
 /// To the server that has the slot. Where none is known, the request waits until the map was asked for.
-void cluster_link::route(command_ptr&& c, std::uint16_t slot) {
+void cluster_link::route(command_ptr c, std::uint16_t slot) {
   if (const server_address* const to = map_.primary_of(slot)) return push(*to, std::move(c));
   parked& waiting = parked_.emplace_back();
   waiting.slot = slot;
   waiting.command = std::move(c);
-  try {
-    topology_.refresh();
-  } catch (...) {  // out of memory
-    // Unless all that wait have been told that nobody could be asked.
-    if (!parked_.empty()) {
-      c = std::move(parked_.back().command);
-      parked_.pop_back();
-    }
-    throw;
-  }
+  topology_.refresh();
 }
 
-void cluster_link::push(const server_address& to, command_ptr&& c) {
+void cluster_link::push(const server_address& to, command_ptr c) {
   member* found = nullptr;
   try {
     found = &member_at(to);
-  } catch (const std::exception& e) {
+  } catch (const error& e) {
     return fail_soon(std::move(c), {{errc::exhausted, to.place() + ": " + e.what()}, true, false});
   }
   member& m = *found;
@@ -115,15 +104,13 @@ void cluster_link::push(const server_address& to, command_ptr&& c) {
     stall_check_ = loop().at(loop().now() + stalled_after, [this] { look_for_stalled(); });
   c->server = to;
   m.server->push(std::move(c), urgent);
-  contain_exceptions([&] { unflushed_.add(m.server); });  // otherwise the reader sends it
+  unflushed_.add(m.server);
 }
 
 /// Not at once: a request is never answered while it is sent.
-void cluster_link::fail_soon(command_ptr&& c, const store::request_error& reason) {
+void cluster_link::fail_soon(command_ptr c, const store::request_error& reason) {
   c->fail(reason);
-  const auto failed = std::make_shared<command_ptr>();
-  loop().at(loop().now(), [failed] { (*failed)->complete(); });
-  *failed = std::move(c);
+  loop().at(loop().now(), [failed = std::shared_ptr{std::move(c)}] { failed->complete(); });
 }
 
 /// The server refused it, and has not carried it out.
@@ -141,13 +128,8 @@ void cluster_link::on_redirection(pending_command& refused, const redirection& t
   command_ptr again = command_for(refused.fsm->take_request(), nullptr);
   again->redirections = refused.redirections;
   again->is_asking = !to.for_good;
-  again->handler =
-      std::exchange(refused.handler, nullptr);  // last: where a line above throws, it stays with `refused`
-  contain_exceptions([&] { push(there, std::move(again)); });
-  if (again) {
-    refused.handler = std::move(again->handler);
-    return refused.complete();
-  }
+  again->handler = std::exchange(refused.handler, nullptr);
+  push(there, std::move(again));
   kick_soon();
 }
 
@@ -299,9 +281,9 @@ void cluster_link::look_for_stalled() {
 
 // ---- I/O
 
-/// What a handler has sent has no caller that would send it. Without memory the next kick sends it, too.
+/// What a handler has sent has no caller that would send it.
 void cluster_link::kick_soon() {
-  contain_exceptions([this] { loop().defer([this] { kick(); }); });
+  loop().defer([this] { kick(); });
 }
 
 void cluster_link::help(store::caller& caller) { unflushed_.help(caller, reader()); }

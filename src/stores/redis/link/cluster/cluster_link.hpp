@@ -94,11 +94,10 @@ class cluster_link final : public runtime::notifying_link<tickets::request, tick
 
   // Requests:
   [[nodiscard]] command_ptr command_for(tickets::request request, on_reply handler);
-  /// Each of these leaves the request with its caller where it throws: there is no memory.
-  void route(command_ptr&& c, std::uint16_t slot);
+  void route(command_ptr c, std::uint16_t slot);
   /// A request that cannot be sent fails soon.
-  void push(const server_address& to, command_ptr&& c);
-  void fail_soon(command_ptr&& c, const store::request_error& reason);
+  void push(const server_address& to, command_ptr c);
+  void fail_soon(command_ptr c, const store::request_error& reason);
   void send_split(const tickets::request& whole, on_reply handler);
   void send_listing(tickets::request request, on_reply handler);
   void list_server(tickets::request request, const std::shared_ptr<cluster_listing>& all,

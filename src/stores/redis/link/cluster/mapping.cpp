@@ -8,10 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/exceptions.hpp"
 #include "holdfast/error.hpp"
 #include "runtime/event_loop.hpp"
-#include "runtime/request_pipeline.hpp"
 #include "stores/redis/link/cluster/cluster_link.hpp"
 #include "stores/redis/protocol/redirection.hpp"
 #include "stores/redis/protocol/slot_map.hpp"
@@ -78,31 +76,26 @@ void cluster_link::take_map(slot_map map) {
   kick_soon();
 }
 
-/// Where there is no memory for one of them, that one fails, and the others go on.
 void cluster_link::route_parked() {
-  std::vector<parked> waiting = std::exchange(parked_, {});
-  for (parked& each : waiting) {
-    contain_exceptions([&] {
-      if (map_.primary_of(each.slot) != nullptr) return route(std::move(each.command), each.slot);
-      fail_soon(std::move(each.command),
-                {{errc::unavailable, "no server of the cluster has the slot " + std::to_string(each.slot)},
-                 true,
-                 false});
-    });
+  for (parked& each : std::exchange(parked_, {})) {
+    if (map_.primary_of(each.slot) != nullptr) {
+      route(std::move(each.command), each.slot);
+      continue;
+    }
+    fail_soon(std::move(each.command),
+              {{errc::unavailable, "no server of the cluster has the slot " + std::to_string(each.slot)},
+               true,
+               false});
   }
-  std::erase_if(waiting, [](const parked& each) { return each.command == nullptr; });
-  for (const parked& each : waiting) each.command->fail({{errc::exhausted, "out of memory"}, true, false});
-  for (const parked& each : waiting) contain_exceptions([&] { each.command->complete(); });
 }
 
 void cluster_link::fail_parked(const store::request_error& reason) {
-  std::vector<command_ptr> failed;
-  for (parked& each : std::exchange(parked_, {})) {
-    each.command->fail(reason);
-    failed.push_back(std::move(each.command));
-  }
+  const std::vector<parked> failed = std::exchange(parked_, {});
   for (const auto& resume : std::exchange(awaiting_map_, {})) resume(&reason);
-  runtime::complete_all(failed);
+  for (const parked& each : failed) {
+    each.command->fail(reason);
+    each.command->complete();
+  }
 }
 
 bool cluster_link::move_slot(std::uint16_t slot, const server_address& to) {

@@ -41,7 +41,6 @@ void cluster_link::on_slot_between_servers(pending_command& refused) {
       moving_holds{moving_renewal{std::move(whole), settings_.speech}, nullptr, send_by});
   for (const moving_renewal::step& each : all->renewal.begin())
     renew_by_key(all, each, map_.primary_or(slot_of(each.key), refused.server), false, 0);
-  // At the end: where there is no memory for one of the steps, the request ends with its error.
   all->handler = std::exchange(refused.handler, nullptr);
   topology_.refresh();
 }

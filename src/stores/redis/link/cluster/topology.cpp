@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <utility>
 
 #include "stores/redis/protocol/replies.hpp"
@@ -39,8 +38,7 @@ void topology::begin() {
   to_ask_ = uses_.candidates();
   std::reverse(to_ask_.begin(), to_ask_.end());
   problems_.clear();
-  problems_.reserve(to_ask_.size());
-  is_asking_ = true;  // nothing throws any more that would leave it so
+  is_asking_ = true;
   ++round_;
   answers_due_ = 0;
   ask_next();
@@ -58,15 +56,9 @@ void topology::ask_next() {
   const server_address next = std::move(to_ask_.back());
   to_ask_.pop_back();
   ++answers_due_;
-  try {
-    uses_.ask(next, [this, next, round = round_](const value* reply, const store::request_error* problem) {
-      if (is_asking_ && round == round_) hear(next, reply, problem);
-    });
-  } catch (const std::exception&) {
-    --answers_due_;
-    problems_.push_back({{errc::exhausted, "out of memory"}, true});
-    return ask_next();
-  }
+  uses_.ask(next, [this, next, round = round_](const value* reply, const store::request_error* problem) {
+    if (is_asking_ && round == round_) hear(next, reply, problem);
+  });
   timer_ = scheduler_.at(scheduler_.now() + patience, [this] { ask_next(); });
 }
 
