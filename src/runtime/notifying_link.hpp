@@ -6,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/link.hpp"
+#include "core/notification.hpp"
+#include "core/request.hpp"
 #include "core/watched.hpp"
 #include "runtime/connection_reader.hpp"
 #include "runtime/event_loop.hpp"
@@ -16,27 +17,18 @@ namespace holdfast::runtime {
 
 /// What the links over multiplexed connections share: a reader for all of their connections, the handlers of
 /// notifications, and the watchers.
-template <class Request, class Reply>
-class notifying_link : public store::link<Request, Reply> {
-  using base = store::link<Request, Reply>;
-
+class notifying_link : public tickets::link {
  public:
   using notifications = std::vector<store::notification>;
 
-  void on_notifications(typename base::on_notification handler) override {
-    on_notification_ = std::move(handler);
-  }
+  void on_notifications(on_notification handler) override { on_notification_ = std::move(handler); }
   void on_gap(const std::function<void()>& handler) override { on_gap_ = handler; }
   std::shared_ptr<void> watch(store::watched target, std::function<void()> changed) override {
     return watchers_.add(target, std::move(changed));
   }
 
  protected:
-  explicit notifying_link(event_loop& loop)
-      : loop_{loop}, watchers_{loop, [this](const store::watched& target, bool on) {
-                                 tracked_ = !watchers_.empty();
-                                 track(target, on);
-                               }} {}
+  explicit notifying_link(event_loop& loop);
 
   /// Under the core lock. See watchers::tracker.
   virtual void track(const store::watched& target, bool on) = 0;
@@ -59,33 +51,17 @@ class notifying_link : public store::link<Request, Reply> {
   [[nodiscard]] runtime::watchers& watchers() { return watchers_; }
 
   // Any thread, without the core lock:
-  void deliver_notifications(const notifications& received);
   void ring_watchers();
   /// Whether there are watchers.
   [[nodiscard]] bool is_tracked() const { return tracked_; }
 
  private:
   event_loop& loop_;
-  typename base::on_notification on_notification_;
+  on_notification on_notification_;
   std::function<void()> on_gap_;
   runtime::watchers watchers_;  // under the core lock
   std::atomic<bool> tracked_ = false;
   connection_reader reader_;
 };
-
-template <class Request, class Reply>
-void notifying_link<Request, Reply>::ring_watchers() {
-  if (!is_tracked()) return;
-  const core_lock now{loop_};
-  ring_for_anything();
-}
-
-template <class Request, class Reply>
-void notifying_link<Request, Reply>::deliver_notifications(const notifications& received) {
-  if (received.empty()) return;
-  // With a kick: this thread need not drive the connection, and notifications may cause requests.
-  const core_lock now{loop_};
-  pass_on(received);
-}
 
 }  // namespace holdfast::runtime

@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <future>
 #include <gmock/gmock.h>
 #include <memory>
@@ -15,7 +16,6 @@
 #include <vector>
 
 #include "runtime/event_loop.hpp"
-#include "runtime/multiplexed_link.hpp"
 #include "runtime/request_pipeline.hpp"
 #include "runtime/wakeup_fd.hpp"
 
@@ -23,7 +23,7 @@ namespace holdfast::test {
 namespace {
 
 using namespace std::chrono_literals;
-using outcome = store::link<std::string, std::string>::outcome;
+using outcome = std::variant<std::string, store::request_error>;
 
 /// A request that is answered with itself.
 struct echo_request final : runtime::pending_request<outcome> {
@@ -70,24 +70,29 @@ class echo_wire {
   runtime::wakeup_fd ready_;
 };
 
-class echo final : public runtime::multiplexed_link<std::string, std::string, echo_wire> {
+class echo final : runtime::multiplexed_connection<echo_wire>::protocol {
  public:
   /// \param open until when there is nobody to connect to.
   /// \param ping_every of its wires.
   echo(runtime::event_loop& on, std::shared_future<void> open,
        std::chrono::steady_clock::duration ping_every = std::chrono::steady_clock::duration::max())
-      : multiplexed_link{on, {"nowhere", 10s, 10s}}, open_{std::move(open)}, ping_every_{ping_every} {
-    connection().start();
+      : loop_{on}, open_{std::move(open)}, ping_every_{ping_every} {
+    connection_.start();
   }
-  ~echo() override { shut(); }
+  ~echo() { shut(); }
   echo(const echo&) = delete;
   echo& operator=(const echo&) = delete;
 
-  void send(std::string text, on_reply handler) override {
+  void send(std::string text, std::function<void(outcome)> handler) {
     auto r = std::make_unique<echo_request>();
     r->text = std::move(text);
     r->handler = std::move(handler);
-    connection().push(std::move(r), true);
+    connection_.push(std::move(r), true);
+  }
+  void kick() { connection_.kick(); }
+  void shut() {
+    connection_.stop();
+    reader_.stop();
   }
   /// After all requests have been answered.
   [[nodiscard]] const std::string& log() const { return log_; }
@@ -102,25 +107,31 @@ class echo final : public runtime::multiplexed_link<std::string, std::string, ec
     r->text = "ping";
     return r;
   }
-  void track(const store::watched& /*target*/, bool /*on*/) override {}
-
+  void on_connected() override {}
   void read(short /*ready*/) override {
     {
-      auto line = connection().lock();
+      auto line = connection_.lock();
       line->drain();
       line.heard();
       while (line.first_in_flight() != nullptr) line.finish_first();
     }
-    for (const auto& each : connection().completed()) {
+    for (const auto& each : connection_.completed()) {
       if (each->text == "not understood") throw std::runtime_error{"not understood"};
       if (each->text != "forgotten") each->outcome = each->text;
     }
-    deliver({});
+    {
+      const runtime::core_lock now{loop_, true};
+      connection_.run_handlers();
+    }
+    connection_.forget_completed();
   }
 
+  runtime::event_loop& loop_;
   std::shared_future<void> open_;
   const std::chrono::steady_clock::duration ping_every_;
   std::string log_;
+  runtime::connection_reader reader_;
+  runtime::multiplexed_connection<echo_wire> connection_{loop_, reader_, *this, {"nowhere", 10s, 10s}};
 };
 
 /// All of them are there when the line connects, and go together.

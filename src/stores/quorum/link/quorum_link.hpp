@@ -22,7 +22,7 @@ namespace holdfast::quorum {
 /// says what is sent to which.
 ///
 /// All servers share one connection_reader. One that cannot be reached is tried again by its node.
-class quorum_link final : public runtime::notifying_link<tickets::request, tickets::reply> {
+class quorum_link final : public runtime::notifying_link {
  public:
   /// \param s with the servers in `quorum`. \throws holdfast::error for certificates that cannot be read.
   quorum_link(runtime::event_loop& loop, redis::settings s);

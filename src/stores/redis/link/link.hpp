@@ -15,7 +15,7 @@ namespace holdfast::redis {
 
 /// Carries requests to a Redis server, over one multiplexed connection for all commands and notifications of
 /// a client. With Sentinels, the server is the primary that they name.
-class link final : public runtime::notifying_link<tickets::request, tickets::reply>, private node::parent {
+class link final : public runtime::notifying_link, private node::parent {
  public:
   /// Begins to connect. \throws holdfast::error for certificates that cannot be read.
   link(runtime::event_loop& loop, settings s);

@@ -27,13 +27,16 @@ std::chrono::milliseconds quiet_limit_of(const link_settings& s) {
 }  // namespace
 
 link::link(runtime::event_loop& loop, link_settings s, dialler dial)
-    : multiplexed_link{loop, {s.place, s.answer_limit, quiet_limit_of(s)}},
+    : notifying_link{loop},
       settings_{std::move(s)},
       dial_{std::move(dial)},
+      connection_{
+          loop, reader(), *this, {settings_.place, settings_.answer_limit, quiet_limit_of(settings_)}},
       changes_{loop, settings_.answer_limit, tracking_actions()} {}
 
 void link::shut() {
-  multiplexed_link::shut();
+  connection_.stop();
+  reader().stop();
   const runtime::core_lock now{loop(), true};
   changes_.stop();
 }
@@ -44,14 +47,14 @@ void link::send(tickets::request request, on_reply handler) {
   auto c = std::make_unique<pending_call>();
   c->request = std::move(request);
   c->handler = std::move(handler);
-  connection().push(std::move(c), urgent);
+  connection_.push(std::move(c), urgent);
 }
 
 void link::call_own(call own, rows_handler on_rows) {
   auto c = std::make_unique<pending_call>();
   c->call = std::move(own);
   c->on_rows = std::move(on_rows);
-  connection().push(std::move(c), false);
+  connection_.push(std::move(c), false);
 }
 
 /// For a session it has to prove that: see proves_session.
@@ -100,7 +103,7 @@ void link::take_proof(std::optional<store::time_point> proof) {
   }
   if (is_proof_due_ || boot_clock::now() < last_proof_ + quiet_limit_of(settings_) / 2) return;
   is_proof_due_ = true;
-  connection().push(ping(), false);
+  connection_.push(ping(), false);
 }
 
 /// Calls the handler in steps, because answers arrive often, and the handler may have to move many deadlines.
@@ -118,7 +121,7 @@ void link::on_disconnect() {
   if (!settings_.session) return;
   const runtime::core_lock now{loop(), true};
   end_session();
-  for (const auto& each : connection().completed()) {
+  for (const auto& each : connection_.completed()) {
     if (each->outcome) each->complete();
   }
 }
@@ -143,11 +146,11 @@ change_tracking::actions link::tracking_actions() {
     });
   };
   a.notified_for = [this]() -> std::optional<duration> {
-    const auto line = connection().lock();
+    const auto line = connection_.lock();
     return line.get() == nullptr ? std::nullopt : line->get().notified_for();
   };
   a.ring = [this](const store::watched& target) { watchers().ring_only(target); };
-  a.flush = [this] { loop().defer([this] { connection().flush(); }); };
+  a.flush = [this] { loop().defer([this] { connection_.flush(); }); };
   return a;
 }
 
@@ -175,7 +178,12 @@ void link::on_connected() {
     if (to_abandon_) call_own({"abandon", {parameter::of_bytes(to_abandon_->bytes())}});
     changes_.begin_anew();
   }
-  multiplexed_link::on_connected();
+  // The server does not repeat the notifications of the time without a connection.
+  if (std::exchange(was_connected_, true)) {
+    const runtime::core_lock now{loop()};
+    report_gap();
+  }
+  ring_watchers();
 }
 
 void link::read(short /*ready*/) {
@@ -183,7 +191,7 @@ void link::read(short /*ready*/) {
   changes received_changes;
   std::optional<store::time_point> proof;
   {
-    auto line = connection().lock();
+    auto line = connection_.lock();
     line.throw_if_broken();
     sql::connection& server = line->get();
     for (answer& a : server.proceed()) {
@@ -206,12 +214,23 @@ void link::read(short /*ready*/) {
   }
 }
 
+/// Runs the handlers of completed requests, and passes notifications on.
+void link::deliver(const notifications& received) {
+  if (connection_.completed().empty() && received.empty()) return;
+  {
+    const runtime::core_lock now{loop(), true};
+    connection_.run_handlers();
+    pass_on(received);
+  }
+  connection_.forget_completed();
+}
+
 /// Sets the outcomes of completed requests.
 /// \return whether this client made changes, of which the server does not notify it.
 bool link::interpret_answers() {
   bool changed = false;
-  for (const auto& each : connection().completed()) {
-    if (std::holds_alternative<std::vector<row>>(*each->result)) connection().on_success();
+  for (const auto& each : connection_.completed()) {
+    if (std::holds_alternative<std::vector<row>>(*each->result)) connection_.on_success();
     if (!each->request) continue;
     if (!tickets::is_read_only(each->request->kind)) {
       changed = changed || is_tracked();
@@ -220,7 +239,7 @@ bool link::interpret_answers() {
     each->outcome = outcome_of(*each);
   }
   // Last, because a handler throws if it does not understand the rows. All requests have outcomes by then.
-  for (const auto& each : connection().completed()) {
+  for (const auto& each : connection_.completed()) {
     const auto* const rows = std::get_if<std::vector<row>>(&*each->result);
     if (each->on_rows && rows != nullptr) each->on_rows(*rows);
   }
@@ -238,7 +257,7 @@ link::outcome link::outcome_of(const pending_call& c) const {
     // A session that has found no tables finds those that are made later: a look may end without a row then,
     // too.
     const bool is_nothing_there =
-        rows.empty() && c.request->listed == nullptr && connection().wire().get().is_bare();
+        rows.empty() && c.request->listed == nullptr && connection_.wire().get().is_bare();
     return is_nothing_there ? reply_of_nothing(*c.request) : reply_of(*c.request, rows);
   } catch (const std::out_of_range&) {
     return store::request_error{

@@ -11,7 +11,8 @@
 
 #include "base/owner_id.hpp"
 #include "core/request.hpp"
-#include "runtime/multiplexed_link.hpp"
+#include "runtime/multiplexed_connection.hpp"
+#include "runtime/notifying_link.hpp"
 #include "stores/sql/link/change_tracking.hpp"
 #include "stores/sql/link/connection.hpp"
 #include "stores/sql/link/wire.hpp"
@@ -40,16 +41,26 @@ struct link_settings {
 /// Missing tables are made before the first claim. A client that only inspects makes no tables, and finds no
 /// locks.
 ///
-/// See runtime::multiplexed_link for the duties of a derived class.
-class link : public runtime::multiplexed_link<tickets::request, tickets::reply, wire> {
+/// The most derived class calls `connection().start()` at the end of its constructor, and `shut` at the
+/// beginning of its destructor.
+class link : public runtime::notifying_link, private runtime::multiplexed_connection<wire>::protocol {
  public:
   void send(tickets::request request, on_reply handler) override;
   [[nodiscard]] std::optional<store::time_point> session_until() const override;
   void on_session(const std::function<void()>& handler) override { on_session_ = handler; }
-  void shut() override;
+  void help(store::caller& caller) override { connection_.help(caller); }
+  bool drive() override {
+    connection_.flush();
+    return false;
+  }
+  void kick() override { connection_.kick(); }
+  /// Ends the link's threads. Nothing is delivered afterwards. Idempotent.
+  virtual void shut();
 
  protected:
   link(runtime::event_loop& loop, link_settings s, dialler dial);
+
+  [[nodiscard]] runtime::multiplexed_connection<wire>& connection() { return connection_; }
 
   /// Delivers notifications that arrived on another connection. Any thread, without the core lock.
   /// \param client the client to which they are addressed.
@@ -59,7 +70,7 @@ class link : public runtime::multiplexed_link<tickets::request, tickets::reply, 
   using clock = std::chrono::steady_clock;
   using rows_handler = std::function<void(const std::vector<row>&)>;
 
-  // See runtime::multiplexed_connection::protocol and runtime::multiplexed_link.
+  // See runtime::multiplexed_connection::protocol and runtime::notifying_link.
   [[nodiscard]] std::unique_ptr<wire> connect(int stop) override;
   void on_connected() override;
   void read(short ready) override;
@@ -69,6 +80,7 @@ class link : public runtime::multiplexed_link<tickets::request, tickets::reply, 
   void ring_for_anything() override { changes_.look(); }
 
   // The reader:
+  void deliver(const notifications& received);
   [[nodiscard]] bool interpret_answers();
   [[nodiscard]] bool proves_session(const pending_call& c) const;
   void take_proof(std::optional<store::time_point> proof);
@@ -86,6 +98,8 @@ class link : public runtime::multiplexed_link<tickets::request, tickets::reply, 
   const link_settings settings_;
   const owner_id client_ = owner_id::random();  // of all connections, unless each has its own id
   const dialler dial_;
+  runtime::multiplexed_connection<wire> connection_;
+  bool was_connected_ = false;  // the connecting thread's
   // Under the core lock:
   change_tracking changes_;
   clock::time_point next_sweep_;           // the reader's

@@ -39,9 +39,7 @@ namespace holdfast::redis {
 /// of this client can be alive there. All nodes share one connection_reader.
 ///
 /// What the nodes share is used under the core lock, but for `unflushed_`.
-class cluster_link final : public runtime::notifying_link<tickets::request, tickets::reply>,
-                           private node::parent,
-                           private redirection_handler {
+class cluster_link final : public runtime::notifying_link, private node::parent, private redirection_handler {
  public:
   /// Connects when it is needed. \throws holdfast::error for certificates that cannot be read.
   cluster_link(runtime::event_loop& loop, settings s);
