@@ -1,13 +1,15 @@
 #pragma once
 
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "api/client_core.hpp"
 #include "holdfast/client.hpp"
 #include "holdfast/detail/handle.hpp"
 #include "holdfast/lease.hpp"
+#include "holdfast/lease_set.hpp"
 #include "lease/lease_record.hpp"
-#include "runtime/process.hpp"
 
 namespace holdfast::detail {
 
@@ -19,31 +21,22 @@ class lease_access {
   [[nodiscard]] static lease_core::lease_record_ptr take(lease&& from) { return std::move(from.record_); }
 };
 
+class set_access {
+ public:
+  [[nodiscard]] static lease_set make(std::vector<lease> leases) { return lease_set{std::move(leases)}; }
+};
+
 class client_access {
  public:
   [[nodiscard]] static const std::shared_ptr<client_core>& core_of(const client& c) { return c.core_; }
 };
 
-/// Every lease is made known to its client here, before any other thread can have it.
-inline void set_client(lease_record& lease, const std::weak_ptr<client_core>& client) {
-  lease.client = client;
-  lease.generation = runtime::process_generation();
-}
-/// The client of a lease; null where it has gone, or for an inert lease.
+/// The client of a lease; null if it has gone, or for an inert lease.
 [[nodiscard]] inline std::shared_ptr<client_core> client_of(const lease_core::lease_record_ptr& lease) {
   return lease ? std::static_pointer_cast<detail::client_core>(lease->client.lock()) : nullptr;
 }
 
-/// "cannot lock 'stock/sku-42' on sqlite:/var/lib/app.db: the disk is full"
-[[nodiscard]] inline error explained(const failure& cause, const std::string& attempt,
-                                     const client_core& owner) {
-  return {cause.code, attempt + " on " + owner.url() + ": " + cause.message};
-}
-
-/// The end of an asynchronous operation that never began.
-inline pending complete_with(const error& reason, const std::shared_ptr<completion>& handler) {
-  handler->complete({reason.code(), reason.detail(), {}});
-  return {};
-}
+/// Makes an exclusive lease a shared one. \throws holdfast::error.
+void downgrade_lease(const lease_core::lease_record_ptr& lease);
 
 }  // namespace holdfast::detail

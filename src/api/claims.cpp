@@ -17,37 +17,30 @@ std::int64_t checked_capacity(std::int64_t capacity, const std::string& type) {
   return capacity;
 }
 
-lease_core::wish wish_of(const claim_terms& terms, const lock_options& options,
-                         std::shared_ptr<const std::string> metadata, bool waits) {
-  if (terms.mode == mode::permits && (terms.permits < 1 || terms.permits > terms.capacity)) {
-    throw error{errc::invalid_argument, "cannot take " + std::to_string(terms.permits) + " permits of '" +
-                                            terms.name + "': its capacity is " +
-                                            std::to_string(terms.capacity)};
-  }
-  if (terms.election && options.at_least() != duration::zero()) {
-    throw error{errc::invalid_argument,
-                "cannot lead '" + terms.name +
-                    "': an election has no at_least, since a leader that has resigned "
-                    "would be shown as the leader"};
-  }
-  lease_core::wish wish;
-  wish.margin = options.drift_margin();
-  wish.renews = options.renewal();
-  wish.at_least = options.at_least();
-  store::claim& c = wish.claim;
-  c.name = terms.name;
-  c.owner = owner_id::random();
-  c.mode = terms.mode;
-  c.permits = terms.permits;
-  c.capacity = terms.capacity;
-  c.shareable = terms.shareable;
-  c.election = terms.election;
-  c.ttl = options.ttl();
-  c.grace = options.grace();
-  c.retry = options.retry();
-  c.metadata = std::move(metadata);
-  c.wait = waits;
-  return wish;
+void check_permits(const store::claim& wanted) {
+  if (wanted.mode != mode::permits || (wanted.permits >= 1 && wanted.permits <= wanted.capacity)) return;
+  throw error{errc::invalid_argument, "cannot take " + std::to_string(wanted.permits) + " permits of '" +
+                                          wanted.name + "': its capacity is " +
+                                          std::to_string(wanted.capacity)};
+}
+
+store::claim with_options(store::claim wanted, const lock_options& options,
+                          std::shared_ptr<const std::string> metadata) {
+  wanted.ttl = options.ttl();
+  wanted.margin = options.drift_margin();
+  wanted.grace = options.grace();
+  wanted.at_least = options.at_least();
+  wanted.renews = options.renewal();
+  wanted.retry = options.retry();
+  wanted.metadata = std::move(metadata);
+  return wanted;
+}
+
+store::claim_ptr claim_of(store::claim wanted, bool waits) {
+  check_permits(wanted);
+  wanted.owner = owner_id::random();
+  wanted.wait = waits;
+  return std::make_shared<const store::claim>(std::move(wanted));
 }
 
 std::shared_ptr<const std::string> metadata_for(const client_core& locks, const lock_options& options,

@@ -5,25 +5,16 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <variant>
+#include <utility>
+#include <vector>
 
-#include "api/access.hpp"
+#include "api/ends.hpp"
+#include "api/start.hpp"
 #include "base/name.hpp"
 #include "holdfast/version.hpp"
 #include "stores/open.hpp"
 
 namespace holdfast {
-
-namespace {
-
-/// Returns the value of an answer, or throws its failure.
-template <class Value>
-Value value_of(store::answer<Value> answer, const std::string& attempt, const detail::client_core& owner) {
-  if (const auto* failed = std::get_if<failure>(&answer)) throw detail::explained(*failed, attempt, owner);
-  return std::get<Value>(std::move(answer));
-}
-
-}  // namespace
 
 client::client(std::string_view url, client_options options)
     : core_{detail::client_core::open(url, std::move(options))} {}
@@ -45,29 +36,45 @@ std::optional<lock_state> client::inspect(std::string_view name) const {
 
 std::optional<lock_state> client::inspect(std::string_view name, std::size_t most_waiters) const {
   const lock_name checked{name};
-  auto state =
-      value_of(core_->inspect(checked.str(), most_waiters), "cannot inspect '" + checked.str() + "'", *core_);
+  core_->require_open();
+  auto state = detail::value_of(core_->wait<store::inspected>([&](const auto& with, auto done) {
+    with.store.inspect(checked.str(), most_waiters, with.give_up, std::move(done));
+  }),
+                                "cannot inspect '" + checked.str() + "' on " + core_->url());
   if (state && state->waiters.size() > most_waiters) state->waiters.resize(most_waiters);
   return state;
 }
 
 std::vector<lock_summary> client::list(bool idle) const {
-  return value_of(core_->list(idle), "cannot list the locks", *core_);
+  core_->require_open();
+  return detail::value_of(core_->wait<store::listed>([&](const auto& with, auto done) {
+    with.store.list(idle, with.give_up, std::move(done));
+  }),
+                          "cannot list the locks on " + core_->url());
 }
 
+namespace {
+
+std::size_t end_by_force(detail::client_core& core, const lock_name& name,
+                         std::optional<fencing_token> token) {
+  core.require_open();
+  const std::string of_one = token ? " with token " + std::to_string(token->value()) : "";
+  return detail::value_of(core.wait<store::forced>([&](const auto& with, auto done) {
+    with.store.force_release(name.str(), token, with.give_up, std::move(done));
+  }),
+                          "cannot force the release of '" + name.str() + "'" + of_one + " on " + core.url());
+}
+
+}  // namespace
+
 std::size_t client::force_release(std::string_view name) const {
-  const lock_name checked{name};
-  return value_of(core_->force_release(checked.str(), std::nullopt),
-                  "cannot force the release of '" + checked.str() + "'", *core_);
+  return end_by_force(*core_, lock_name{name}, std::nullopt);
 }
 
 bool client::force_release(std::string_view name, fencing_token token) const {
   const lock_name checked{name};
   if (!token) throw error{errc::invalid_argument, "client::force_release: the fencing token is zero"};
-  return value_of(core_->force_release(checked.str(), token),
-                  "cannot force the release of '" + checked.str() + "' with token " +
-                      std::to_string(token.value()),
-                  *core_) != 0;
+  return end_by_force(*core_, checked, token) != 0;
 }
 
 std::shared_ptr<void> client::watch(std::function<void()> changed) const {

@@ -4,7 +4,7 @@
 #include <exception>
 #include <utility>
 
-#include "api/wait_for.hpp"
+#include "api/start.hpp"
 #include "runtime/process.hpp"
 #include "runtime/signals.hpp"
 #include "stores/open.hpp"
@@ -16,16 +16,38 @@ using runtime::core_lock;
 
 namespace {
 
-/// The result of a wait for a loss.
-std::optional<failure> loss_of(const lease_record& lease) {
-  if (lease.reason == errc::lost) return std::nullopt;
-  return failure{lease.reason, "the client was closed"};
+/// The result of a wait for a loss, by the reason for which the lease ended.
+std::optional<failure> end_of_wait(std::error_code reason) {
+  if (reason == errc::lost) return std::nullopt;
+  return failure{reason, reason == errc::closed ? "the client was closed" : "the lease was released"};
 }
 
 }  // namespace
 
+/// A wait for the loss of a lease, which is among the listeners of the lease by the same number.
+class client_core::loss_wait final : public lease_core::operation {
+ public:
+  loss_wait(op_id id, const lease_record_ptr& lease, store::handler<std::optional<failure>> done)
+      : id_{id}, lease_{lease}, done_{std::move(done)} {}
+  void cancel(failure reason) override {
+    if (const auto lease = lease_.lock()) {
+      std::erase_if(lease->on_lost, [&](const auto& each) { return each.id == id_; });
+    }
+    done_(std::move(reason));
+  }
+  void close(failure /*reason*/) override {}  // the lease is lost then
+
+ private:
+  const op_id id_;
+  const std::weak_ptr<lease_record> lease_;
+  const store::handler<std::optional<failure>> done_;
+};
+
 std::shared_ptr<client_core> client_core::open(std::string_view url, client_options options) {
-  return std::make_shared<client_core>(url, std::move(options));
+  auto core = std::make_shared<client_core>(url, std::move(options));
+  const core_lock now{core->parts_->loop};
+  core->parts_->leases->belong_to(core, core->generation_);
+  return core;
 }
 
 client_core::client_core(std::string_view url, client_options options)
@@ -49,15 +71,15 @@ client_core::client_core(std::string_view url, client_options options)
 void client_core::make_lease_core() {
   const core_lock now{parts_->loop};  // the store may deliver replies from now on
   store::port& port = parts_->store->port();
-  parts_->leases =
-      std::make_unique<lease_core::lease_manager>(parts_->loop, port, [this](const lease_record_ptr& lease) {
-        parts_->loop.assert_core_locked();
-        announce_loss(lease);
-      });
+  parts_->leases = std::make_unique<lease_core::lease_manager>(parts_->loop, port, parts_->operations,
+                                                               [this](const lease_record_ptr& lease) {
+                                                                 parts_->loop.assert_core_locked();
+                                                                 announce_loss(lease);
+                                                               });
   parts_->leases->report_to(parts_->loop.journal());
   parts_->leases->on_release_requested(
       [this](const lease_record_ptr& lease) { announce_release_request(lease); });
-  parts_->sets = std::make_unique<lease_core::set_claims>(parts_->loop, *parts_->leases);
+  parts_->sets = std::make_unique<lease_core::set_claims>(parts_->loop, *parts_->leases, parts_->operations);
   parts_->observers =
       std::make_unique<lease_core::observers>(parts_->loop, port, options_.locks().retry().limit());
 }
@@ -98,186 +120,64 @@ void client_core::require_open() const {
   if (closed_) throw error{errc::closed, "the client of " + url_ + " has been closed"};
 }
 
-lease_core::taken client_core::acquire(lease_core::wish wish, std::optional<duration> limit,
-                                       const std::stop_token& stop) {
-  return wait_for<lease_core::taken>(
-      [&](auto handler) -> op_id {
-        if (closed_) {
-          handler(failure{errc::closed, "the client was closed"});
-          return 0;
-        }
-        parts_->loop.assert_core_locked();
-        const auto until = end_of(limit, wish.claim.wait);
-        return parts_->leases->acquire(std::move(wish), until, std::move(handler));
-      },
-      stop, [this](op_id id) { cancel(id); });
-}
-
-client_core::op_id client_core::start_acquire(lease_core::wish wish, std::optional<duration> limit,
-                                              on_acquired handler) {
-  const core_lock now{parts_->loop};
-  auto later = outside(std::move(handler));
-  if (closed_) {
-    later(lease_core::taken{failure{errc::closed, "the client was closed"}});
-    return 0;
-  }
-  const auto until = end_of(limit, wish.claim.wait);
-  return parts_->leases->acquire(std::move(wish), until, std::move(later));
-}
-
-std::optional<store::time_point> client_core::end_of(std::optional<duration> limit, bool waits) const {
-  if (!limit || !waits) return std::nullopt;
-  return parts_->loop.now() + *limit;
+client_core::engine client_core::parts_of_an_operation() {
+  const auto now = parts_->loop.now();
+  return {*parts_->leases, *parts_->sets, parts_->store->port(), now, now + options_.locks().retry().limit()};
 }
 
 void client_core::cancel(op_id id) {
   if (!is_ours()) return;
   const core_lock now{parts_->loop};
-  if (id < first_set) return parts_->leases->cancel(id);
-  if (id < first_wait) return parts_->sets->cancel(id - first_set);
-  end_wait(id, failure{errc::cancelled, "the wait was cancelled"});
+  parts_->operations.cancel(id, {errc::cancelled, "the operation was cancelled"});
 }
 
-client_core::op_id client_core::add_wait(on_ended handler) {
-  const op_id id = first_wait + ++parts_->last_wait;
-  parts_->waits.emplace(id, wait{std::move(handler), {}});
-  return id;
-}
-
-void client_core::end_wait(op_id id, std::optional<failure> result) {
-  const auto found = parts_->waits.find(id);
-  if (found == parts_->waits.end()) return;
-  if (const auto lease = found->second.lease.lock()) {
-    std::erase_if(lease->on_lost, [&](const auto& action) { return action.first == id; });
+/// The lease was released: waits for its loss end, and callbacks are not called any more.
+void client_core::forget_listeners(const lease_record_ptr& lease) {
+  if (lease->on_lost.empty()) return;
+  for (const auto& each : lease->on_lost) {
+    if (each.is_wait) parts_->operations.remove(each.id);
   }
-  parts_->loop.defer_signal(
-      [handler = std::move(found->second.handler), result = std::move(result)] { handler(result); });
-  parts_->waits.erase(found);
+  // The callbacks are destroyed there, too: they are user code.
+  parts_->loop.defer_signal([listeners = std::exchange(lease->on_lost, {})] {
+    for (const auto& each : listeners) {
+      if (each.is_wait) each.action(errc::not_owner);
+    }
+  });
 }
 
-client_core::loss_actions client_core::forget_loss(const lease_record_ptr& lease) {
-  auto actions = std::exchange(lease->on_lost, {});
-  for (const auto& [number, action] : actions) {
-    end_wait(number, failure{errc::not_owner, "the lease was released"});
-  }
-  return actions;
+void client_core::release(const engine& with, const lease_record_ptr& lease,
+                          store::handler<std::error_code> done) {
+  parts_->loop.assert_core_locked();
+  with.leases.release(lease, std::move(done));
+  forget_listeners(lease);
 }
 
-void client_core::drop(const lease_record_ptr& lease) noexcept {
+void client_core::drop(std::span<const lease_record_ptr> leases) noexcept {
   if (!is_ours()) return;
-  loss_actions unused;  // destroyed after the core lock is released: they are user code
   const core_lock now{parts_->loop};
-  parts_->leases->release(lease, nullptr);
-  unused = forget_loss(lease);
+  const engine with = parts_of_an_operation();
+  for (const lease_record_ptr& each : leases) release(with, each, nullptr);
 }
 
-std::error_code client_core::release(const lease_record_ptr& lease) {
-  if (!is_ours()) return errc::closed;
-  loss_actions unused;
-  return wait_for<std::error_code>([&](auto handler) {
-    parts_->loop.assert_core_locked();
-    parts_->leases->release(lease, std::move(handler));
-    unused = forget_loss(lease);
-  });
-}
-
-renewal client_core::renew(const lease_record_ptr& lease) {
-  if (!is_ours()) return renewal::lost;
-  return wait_for<renewal>([&](auto handler) {
-    parts_->loop.assert_core_locked();
-    parts_->leases->renew(lease, std::move(handler));
-  });
-}
-
-std::optional<failure> client_core::downgrade(const lease_record_ptr& lease) {
-  require_open();
-  return wait_for<std::optional<failure>>([&](auto handler) {
-    parts_->loop.assert_core_locked();
-    parts_->leases->downgrade(lease, std::move(handler));
-  });
-}
-
-namespace {
-failure parents_lease() { return {errc::closed, "the lease belongs to the parent process"}; }
-}  // namespace
-
-client_core::op_id client_core::start_release(const lease_record_ptr& lease, on_ended handler) {
+pending client_core::start_wait_lost(const lease_record_ptr& lease,
+                                     std::function<void(std::optional<failure>)> done) {
   if (!is_ours()) {
-    handler(parents_lease());
-    return 0;
-  }
-  loss_actions unused;
-  const core_lock now{parts_->loop};
-  const op_id id = add_wait(std::move(handler));
-  parts_->leases->release(lease, [this, id](std::error_code code) {
-    parts_->loop.assert_core_locked();
-    end_wait(id, code ? std::optional{failure{code, code == errc::lost
-                                                        ? "the lease had ended before"
-                                                        : "the store did not confirm the release in time"}}
-                      : std::nullopt);
-  });
-  unused = forget_loss(lease);
-  return id;
-}
-
-client_core::op_id client_core::start_downgrade(const lease_record_ptr& lease, on_ended handler) {
-  if (!is_ours()) {
-    handler(parents_lease());
-    return 0;
-  }
-  const core_lock now{parts_->loop};
-  const op_id id = add_wait(std::move(handler));
-  parts_->leases->downgrade(lease, [this, id](std::optional<failure> failed) {
-    parts_->loop.assert_core_locked();
-    end_wait(id, std::move(failed));
-  });
-  return id;
-}
-
-std::optional<failure> client_core::annotate(const lease_record_ptr& lease,
-                                             std::shared_ptr<const std::string> metadata) {
-  if (!is_ours()) return parents_lease();
-  return wait_for<std::optional<failure>>([&](auto handler) {
-    parts_->loop.assert_core_locked();
-    parts_->leases->annotate(lease, std::move(metadata), std::move(handler));
-  });
-}
-
-client_core::op_id client_core::start_annotate(const lease_record_ptr& lease,
-                                               std::shared_ptr<const std::string> metadata,
-                                               on_ended handler) {
-  if (!is_ours()) {
-    handler(parents_lease());
-    return 0;
-  }
-  const core_lock now{parts_->loop};
-  const op_id id = add_wait(std::move(handler));
-  parts_->leases->annotate(lease, std::move(metadata), [this, id](std::optional<failure> failed) {
-    parts_->loop.assert_core_locked();
-    end_wait(id, std::move(failed));
-  });
-  return id;
-}
-
-client_core::op_id client_core::start_wait_lost(const lease_record_ptr& lease, on_ended handler) {
-  if (!is_ours()) {
-    handler(parents_lease());
-    return 0;
+    done(failure{errc::closed, "the lease belongs to the parent process"});
+    return {};
   }
   const core_lock now{parts_->loop};
   parts_->leases->check(lease);
-  const op_id id = add_wait(std::move(handler));
-  switch (lease->state()) {
-    case lease_record::phase::held:
-      lease->on_lost.emplace_back(id, nullptr);
-      parts_->waits.at(id).lease = lease;
-      break;
-    case lease_record::phase::releasing:
-      end_wait(id, failure{errc::not_owner, "the lease was released"});
-      break;
-    case lease_record::phase::lost: end_wait(id, loss_of(*lease)); break;
+  auto later = outside<std::optional<failure>>(done);
+  if (lease->state() != lease_record::phase::held) {
+    const bool is_lost = lease->state() == lease_record::phase::lost;
+    later(end_of_wait(is_lost ? lease->reason : make_error_code(errc::not_owner)));
+    return {};
   }
-  return id;
+  const op_id id = parts_->operations.next_id();
+  parts_->operations.add(id, std::make_shared<loss_wait>(id, lease, std::move(later)));
+  lease->on_lost.push_back(
+      {id, true, [done = std::move(done)](std::error_code reason) { done(end_of_wait(reason)); }});
+  return {weak_from_this(), id};
 }
 
 void client_core::check(const lease_record_ptr& lease) {
@@ -294,25 +194,25 @@ void client_core::announce_loss(const lease_record_ptr& lease) {
     const core_lock now{p->loop};
     p->leases->after_loss(lease);
   };
-  auto actions = std::exchange(lease->on_lost, {});
-  std::vector<op_id> waits;
-  for (const auto& [number, action] : actions) {
-    if (!action) waits.push_back(number);
-  }
-  std::erase_if(actions, [](const auto& action) { return !action.second; });
+  auto callbacks = std::exchange(lease->on_lost, {});
+  const auto first_wait = std::stable_partition(callbacks.begin(), callbacks.end(),
+                                                [](const auto& each) { return !each.is_wait; });
+  std::vector waits(std::make_move_iterator(first_wait), std::make_move_iterator(callbacks.end()));
+  callbacks.erase(first_wait, callbacks.end());
+  for (const auto& each : waits) parts_->operations.remove(each.id);
   // The callbacks run on another thread than the signals: one that takes long must not delay the signal of
   // the next lease.
-  parts_->loop.defer_signal([p = parts_.get(), lease, set_lost = lease->set_lost,
-                             actions = std::move(actions), give_back]() mutable {
+  parts_->loop.defer_signal([p = parts_.get(), lease, set_lost = lease->set_lost, waits = std::move(waits),
+                             callbacks = std::move(callbacks), give_back]() mutable {
     lease->lost.request_stop();
     set_lost.request_stop();
-    if (actions.empty()) return give_back();
-    p->loop.call_back([lease, actions = std::move(actions), give_back] {
-      for (const auto& [number, action] : actions) action(lease->reason);
+    for (const auto& each : waits) each.action(lease->reason);
+    if (callbacks.empty()) return give_back();
+    p->loop.call_back([lease, callbacks = std::move(callbacks), give_back] {
+      for (const auto& each : callbacks) each.action(lease->reason);
       give_back();
     });
   });
-  for (const op_id each : waits) end_wait(each, loss_of(*lease));
 }
 
 std::variant<std::error_code, client_core::op_id> client_core::on_lost(
@@ -321,8 +221,8 @@ std::variant<std::error_code, client_core::op_id> client_core::on_lost(
   const core_lock now{parts_->loop};
   parts_->leases->check(lease);
   if (lease->state() == lease_record::phase::lost) return lease->reason;
-  const op_id number = first_wait + ++parts_->last_wait;
-  lease->on_lost.emplace_back(number, std::move(copy));
+  const op_id number = parts_->operations.next_id();
+  lease->on_lost.push_back({number, false, std::move(copy)});
   return number;
 }
 
@@ -331,28 +231,53 @@ bool client_core::remove_on_lost(const lease_record_ptr& lease, op_id id) {
   std::function<void(std::error_code)> unused;  // destroyed after the core lock is released
   const core_lock now{parts_->loop};
   const auto found = std::find_if(lease->on_lost.begin(), lease->on_lost.end(),
-                                  [&](const auto& action) { return action.first == id && action.second; });
+                                  [&](const auto& each) { return each.id == id && !each.is_wait; });
   if (found == lease->on_lost.end()) return false;
-  unused = std::move(found->second);
+  unused = std::move(found->action);
   lease->on_lost.erase(found);
   return true;
 }
 
-store::time_point client_core::give_up() const {
-  return parts_->loop.now() + options_.locks().retry().limit();
+void client_core::announce_release_request(const lease_record_ptr& lease) {
+  parts_->loop.assert_core_locked();
+  parts_->loop.defer_signal(
+      [own = lease->release_requested, of_set = lease->set_release_requested]() mutable {
+        own.request_stop();
+        of_set.request_stop();
+      });
 }
 
-store::inspected client_core::inspect(std::string name, std::size_t most_waiters) {
-  require_open();
-  return wait_for<store::inspected>([&](auto handler) {
-    parts_->store->port().inspect(std::move(name), most_waiters, give_up(), std::move(handler));
-  });
+std::stop_token client_core::release_requested(const lease_record_ptr& lease) {
+  const core_lock now{parts_->loop};
+  // Made only where it is needed: most leases are never asked about it.
+  if (!lease->release_requested.stop_possible()) {
+    lease->release_requested = std::stop_source{};
+    if (lease->release_request) lease->release_requested.request_stop();
+  }
+  return lease->release_requested.get_token();
 }
 
-store::listed client_core::list(bool idle) {
-  require_open();
-  return wait_for<store::listed>(
-      [&](auto handler) { parts_->store->port().list(idle, give_up(), std::move(handler)); });
+std::optional<std::string> client_core::release_request(const lease_record_ptr& lease) {
+  const core_lock now{parts_->loop};
+  return lease->release_request ? std::optional{*lease->release_request} : std::nullopt;
+}
+
+void client_core::share_signals(std::span<const lease_record_ptr> leases, const std::stop_source& lost,
+                                const std::stop_source& release_requested) {
+  if (!is_ours()) return;
+  bool is_lost = false;
+  bool is_requested = false;
+  {
+    const core_lock now{parts_->loop};
+    for (const lease_record_ptr& each : leases) {
+      each->set_lost = lost;
+      each->set_release_requested = release_requested;
+      is_lost = is_lost || each->state() == lease_record::phase::lost;
+      is_requested = is_requested || each->release_request != nullptr;
+    }
+  }
+  if (is_lost) std::stop_source{lost}.request_stop();
+  if (is_requested) std::stop_source{release_requested}.request_stop();
 }
 
 }  // namespace holdfast::detail

@@ -47,7 +47,7 @@ void client_core::close() noexcept {
   const auto idle = std::make_shared<idle_latch>();
   {
     const core_lock now{parts_->loop, true};
-    parts_->sets->close();
+    parts_->operations.close({errc::closed, "the client was closed"});
     parts_->leases->close();
     parts_->observers->close();
     parts_->store->port().when_idle([idle] { idle->ring(); });

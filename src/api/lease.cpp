@@ -4,6 +4,8 @@
 #include <variant>
 
 #include "api/access.hpp"
+#include "api/ends.hpp"
+#include "api/start.hpp"
 #include "runtime/process.hpp"
 
 namespace holdfast {
@@ -57,7 +59,7 @@ lease& lease::operator=(lease&& other) noexcept {
 
 lease::~lease() {
   if (!record_) return;
-  if (const auto core = detail::client_of(record_)) core->drop(record_);
+  if (const auto core = detail::client_of(record_)) core->drop({&record_, 1});
 }
 
 bool lease::held() const noexcept {
@@ -118,24 +120,48 @@ bool lease::remove_on_lost(loss_callback callback) noexcept {
   return core && core->remove_on_lost(record_, static_cast<detail::client_core::op_id>(callback));
 }
 
+std::stop_token lease::release_requested() const {
+  const auto core = detail::client_of(record_);
+  return core && core->is_ours() ? core->release_requested(record_) : std::stop_token{};
+}
+
+std::optional<std::string> lease::release_request() const {
+  const auto core = detail::client_of(record_);
+  return core && core->is_ours() ? core->release_request(record_) : std::nullopt;
+}
+
 std::error_code lease::release() noexcept {
   const auto record = std::exchange(record_, nullptr);
   if (!record) return errc::not_owner;
   const auto core = detail::client_of(record);
-  return core ? core->release(record) : make_error_code(errc::lost);
+  if (!core) return errc::lost;
+  if (!core->is_ours()) return errc::closed;
+  return core->wait<std::error_code>(
+      [&](const auto& with, auto done) { core->release(with, record, std::move(done)); });
 }
 
 renewal lease::renew() noexcept {
   const auto core = detail::client_of(record_);
-  return core ? core->renew(record_) : renewal::lost;
+  if (!core || !core->is_ours()) return renewal::lost;
+  return core->wait<renewal>(
+      [&](const auto& with, auto done) { with.leases.renew(record_, std::move(done)); });
 }
 
-void lease::downgrade() {
-  const auto core = detail::client_of(record_);
+void lease::downgrade() { detail::downgrade_lease(record_); }
+
+namespace detail {
+
+void downgrade_lease(const lease_core::lease_record_ptr& lease) {
+  const auto core = client_of(lease);
   if (!core) throw error{errc::not_owner, "nothing is held that could be downgraded"};
-  if (const auto failed = core->downgrade(record_)) {
-    throw detail::explained(*failed, "cannot downgrade the hold of '" + record_->hold.name + "'", *core);
+  core->require_open();
+  const auto failed = core->wait<std::optional<failure>>(
+      [&](const auto& with, auto done) { with.leases.downgrade(lease, std::move(done)); });
+  if (failed) {
+    throw explained(*failed, "cannot downgrade the hold of '" + lease->hold.name + "' on " + core->url());
   }
 }
+
+}  // namespace detail
 
 }  // namespace holdfast

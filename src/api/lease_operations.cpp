@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/access.hpp"
+#include "api/start.hpp"
 #include "holdfast/detail/handle.hpp"
 
 namespace holdfast::detail {
@@ -18,15 +19,16 @@ outcome without_client(const lease_core::lease_record_ptr& record, const std::st
   return {errc::not_owner, attempt + ": the lease holds nothing, because it was released or moved from", {}};
 }
 
-std::string attempt_on(const char* verb, const lease_core::lease_record_ptr& record) {
-  return std::string{verb} + (record ? " '" + record->hold.name + "'" : " a lease");
+std::string attempt_on(const char* verb, const lease_core::lease_record_ptr& record,
+                       const std::shared_ptr<client_core>& core) {
+  return std::string{verb} + (record ? " '" + record->hold.name + "'" : " a lease") +
+         (core ? " on " + core->url() : "");
 }
 
-pending pending_of(const std::shared_ptr<client_core>& owner, client_core::op_id id) {
-  pending p;
-  if (id != 0) p.owner = owner;
-  p.id = id;
-  return p;
+/// The outcome of an operation that only succeeds or fails.
+outcome outcome_of(const std::optional<failure>& failed, const std::string& attempt, lease held = {}) {
+  if (!failed) return {{}, {}, std::move(held)};
+  return {failed->code, attempt + ": " + failed->message, std::move(held)};
 }
 
 }  // namespace
@@ -34,49 +36,43 @@ pending pending_of(const std::shared_ptr<client_core>& owner, client_core::op_id
 pending async_release(lease held, std::unique_ptr<completion> handler) {
   const auto record = lease_access::take(std::move(held));
   const auto core = client_of(record);
-  std::string attempt = attempt_on("cannot release", record);
+  const std::string attempt = attempt_on("cannot release", record, core);
   if (!core) {
     handler->complete(without_client(record, attempt));
     return {};
   }
-  attempt += " on " + core->url();
-  return pending_of(core,
-                    core->start_release(record, [shared = std::shared_ptr<completion>{std::move(handler)},
-                                                 attempt](const std::optional<failure>& failed) {
-                      if (failed) {
-                        shared->complete({failed->code, attempt + ": " + failed->message, {}});
-                      } else {
-                        shared->complete({});
-                      }
-                    }));
+  return core->start<std::optional<failure>>(
+      [&](const auto& with, auto done) {
+        core->release(with, record, [done = std::move(done)](std::error_code code) {
+          if (!code) return done(std::nullopt);
+          done(failure{code, code == errc::lost ? "the lease had ended before"
+                                                : "the store did not confirm the release in time"});
+        });
+      },
+      [shared = std::shared_ptr<completion>{std::move(handler)},
+       attempt](const std::optional<failure>& failed) { shared->complete(outcome_of(failed, attempt)); });
 }
 
 pending async_downgrade(lease held, std::unique_ptr<completion> handler) {
   const auto record = lease_access::take(std::move(held));
   const auto core = client_of(record);
-  std::string attempt = attempt_on("cannot downgrade the hold of", record);
+  const std::string attempt = attempt_on("cannot downgrade the hold of", record, core);
   if (!core) {
     handler->complete(without_client(record, attempt));
     return {};
   }
-  attempt += " on " + core->url();
-  return pending_of(
-      core, core->start_downgrade(record, [shared = std::shared_ptr<completion>{std::move(handler)}, attempt,
-                                           held = std::make_shared<lease>(lease_access::make(record))](
-                                              const std::optional<failure>& failed) {
-        outcome ended{{}, {}, std::move(*held)};
-        if (failed) {
-          ended.code = failed->code;
-          ended.detail = attempt + ": " + failed->message;
-        }
-        shared->complete(std::move(ended));
-      }));
+  return core->start<std::optional<failure>>(
+      [&](const auto& with, auto done) { with.leases.downgrade(record, std::move(done)); },
+      [shared = std::shared_ptr<completion>{std::move(handler)}, attempt,
+       held = std::make_shared<lease>(lease_access::make(record))](const std::optional<failure>& failed) {
+        shared->complete(outcome_of(failed, attempt, std::move(*held)));
+      });
 }
 
 pending async_wait_lost(const lease& held, std::unique_ptr<completion> handler) {
   const auto& record = lease_access::record(held);
   const auto core = client_of(record);
-  std::string attempt = attempt_on("cannot wait for the loss of", record);
+  const std::string attempt = attempt_on("cannot wait for the loss of", record, core);
   if (!core) {
     // A lease that outlived its client was lost when the client was closed.
     auto ended = without_client(record, attempt);
@@ -84,16 +80,9 @@ pending async_wait_lost(const lease& held, std::unique_ptr<completion> handler) 
     handler->complete(std::move(ended));
     return {};
   }
-  attempt += " on " + core->url();
-  return pending_of(core,
-                    core->start_wait_lost(record, [shared = std::shared_ptr<completion>{std::move(handler)},
-                                                   attempt](const std::optional<failure>& failed) {
-                      if (failed) {
-                        shared->complete({failed->code, attempt + ": " + failed->message, {}});
-                      } else {
-                        shared->complete({});
-                      }
-                    }));
+  return core->start_wait_lost(
+      record, [shared = std::shared_ptr<completion>{std::move(handler)}, attempt](
+                  const std::optional<failure>& failed) { shared->complete(outcome_of(failed, attempt)); });
 }
 
 }  // namespace holdfast::detail

@@ -1,12 +1,12 @@
 #include "holdfast/lease_set.hpp"
 
 #include <algorithm>
-#include <new>
 #include <stop_token>
 #include <string>
 #include <utility>
 
-#include "api/set_access.hpp"
+#include "api/access.hpp"
+#include "api/start.hpp"
 #include "holdfast/error.hpp"
 #include "runtime/process.hpp"
 
@@ -35,8 +35,7 @@ lease_set::lease_set(lease_set&&) noexcept = default;
 lease_set::lease_set(std::vector<lease> leases) : state_{new state{std::move(leases), {}, {}}} {
   const auto records = state_->records();
   if (const auto core = detail::client_of(records.front())) {
-    core->share_losses(records, state_->lost);
-    core->share_release_requests(records, state_->release_requested);
+    core->share_signals(records, state_->lost, state_->release_requested);
   }
 }
 
@@ -53,13 +52,9 @@ lease_set::~lease_set() {
     [[maybe_unused]] const state* const left_alone = state_.release();
     return;
   }
-  try {
-    const auto records = state_->records();
-    if (const auto core = detail::client_of(records.front())) core->drop_all(records);
-    state_->forget();
-  } catch (const std::bad_alloc&) {
-    // out of threads or memory: each lease releases itself
-  }
+  const auto records = state_->records();
+  if (const auto core = detail::client_of(records.front())) core->drop(records);
+  state_->forget();
 }
 
 bool lease_set::is_ours() const noexcept {
@@ -132,12 +127,22 @@ std::error_code lease_set::release() noexcept {
   const auto core = detail::client_of(records.front());
   // Leases that outlived their client were lost when it was closed.
   if (!core) return errc::lost;
-  std::error_code first;
-  for (const std::error_code code : core->release_all(records)) {
-    if (!first || code == errc::lost) first = code;
-  }
+  const auto ended = core->wait<std::error_code>([&](const auto& with, auto done) {
+    struct round {
+      store::handler<std::error_code> done;
+      std::size_t answers_due;
+      std::error_code worst{};
+    };
+    const auto answers = std::make_shared<round>(round{std::move(done), records.size()});
+    for (const auto& each : records) {
+      core->release(with, each, [answers](std::error_code code) {
+        if (!answers->worst || code == errc::lost) answers->worst = code;
+        if (--answers->answers_due == 0) answers->done(answers->worst);
+      });
+    }
+  });
   released->forget();
-  return first;
+  return ended;
 }
 
 renewal lease_set::renew() noexcept {

@@ -1,14 +1,14 @@
 #include "holdfast/detail/set_handle.hpp"
 
 #include <algorithm>
-#include <new>
 #include <string>
 #include <thread>
 #include <utility>
-#include <variant>
 
+#include "api/access.hpp"
 #include "api/claims.hpp"
-#include "api/set_access.hpp"
+#include "api/ends.hpp"
+#include "api/start.hpp"
 #include "api/vacancy.hpp"
 #include "base/name.hpp"
 #include "holdfast/error.hpp"
@@ -39,86 +39,47 @@ struct set_handle::state {
   std::vector<lock_spec> names;
   /// The places of the names in the order of their bytes, in which they are acquired.
   std::vector<std::size_t> order;
-  std::string attempt;  // the beginning of errors: "cannot lock 'a' and 'b' on redis://host"
+  std::vector<store::claim> patterns;  // of each call's claims, in that order
+  std::string attempt;                 // the beginning of errors: "cannot lock 'a' and 'b' on redis://host"
   lock_options options;
-  std::shared_ptr<const std::string> metadata;
 
   vacancy place;
   lease_set kept HOLDFAST_GUARDED_BY(place.mutex);
   std::thread::id locked_by HOLDFAST_GUARDED_BY(place.mutex);  // what is kept
 
-  [[nodiscard]] std::optional<duration> limit_or_default(std::optional<duration> limit) const {
-    return limit ? limit : options.wait_limit();
+  [[nodiscard]] std::vector<store::claim> claims(bool waits) const {
+    auto all = patterns;
+    for (store::claim& each : all) each.wait = waits;
+    return all;
   }
-  [[nodiscard]] std::vector<lease_core::wish> wishes(bool waits) const;
-  [[nodiscard]] lease_set leases_of(const std::vector<lease_core::lease_record_ptr>& in_order,
-                                    const std::weak_ptr<client_core>& of) const;
-  /// The same, for an asynchronous operation.
-  [[nodiscard]] outcome outcome_of(const std::vector<lease_core::lease_record_ptr>& in_order,
-                                   const std::weak_ptr<client_core>& of) const;
-  /// \param longest the limit; empty: none. \param throws at the limit, errc::timeout.
-  [[nodiscard]] std::optional<lease_set> acquire(std::optional<duration> longest, bool throws,
-                                                 const std::stop_token& stop) const;
-  [[nodiscard]] std::string text_of(const lease_core::set_failure& failed) const {
-    const bool is_of_one = names.size() > 1 && failed.name && failed.reason.code != errc::closed;
-    const std::string which = is_of_one ? "'" + names[order[*failed.name]].name() + "': " : "";
-    return attempt + ": " + which + failed.reason.message;
-  }
-  [[nodiscard]] std::string text_of_timeout() const {
-    return attempt + ": others held " + (names.size() == 1 ? "it" : "one of them") +
-           " for the whole wait limit";
-  }
+  [[nodiscard]] std::optional<lease_set> acquire(const acquiring& call) const;
 };
 
-std::vector<lease_core::wish> set_handle::state::wishes(bool waits) const {
-  std::vector<lease_core::wish> all;
-  for (const std::size_t each : order) {
-    const lock_spec& spec = names[each];
-    all.push_back(wish_of({spec.name(), spec.mode(), spec.count(), spec.capacity(), spec.is_shareable()},
-                          options, metadata, waits));
+namespace {
+
+/// The leases in the order in which the user gave the names.
+lease_set leases_of(const std::vector<std::size_t>& order,
+                    std::vector<lease_core::lease_record_ptr> in_order) {
+  std::vector<lease> leases(order.size());
+  for (std::size_t each = 0; each < order.size(); ++each) {
+    leases[order[each]] = lease_access::make(std::move(in_order[each]));
   }
-  return all;
+  return set_access::make(std::move(leases));
 }
 
-/// In the order in which the user gave the names. \throws std::bad_alloc: then they are released.
-lease_set set_handle::state::leases_of(const std::vector<lease_core::lease_record_ptr>& in_order,
-                                       const std::weak_ptr<client_core>& of) const {
-  for (const lease_core::lease_record_ptr& each : in_order) set_client(*each, of);
-  try {
-    std::vector<lease> leases(names.size());
-    for (std::size_t each = 0; each < order.size(); ++each) {
-      leases[order[each]] = lease_access::make(in_order[each]);
-    }
-    return set_access::make(std::move(leases));
-  } catch (...) {
-    for (const lease_core::lease_record_ptr& each : in_order) const lease released = lease_access::make(each);
-    throw;
-  }
-}
+}  // namespace
 
-outcome set_handle::state::outcome_of(const std::vector<lease_core::lease_record_ptr>& in_order,
-                                      const std::weak_ptr<client_core>& of) const {
-  try {
-    return {{}, {}, {}, leases_of(in_order, of)};
-  } catch (const std::bad_alloc& e) {
-    return {errc::exhausted, attempt + ": " + e.what(), {}};
-  }
-}
-
-std::optional<lease_set> set_handle::state::acquire(std::optional<duration> longest, bool throws,
-                                                    const std::stop_token& stop) const {
+std::optional<lease_set> set_handle::state::acquire(const acquiring& call) const {
   locks->require_open();
-  if (stop.stop_requested()) return std::nullopt;
-  const auto result = locks->acquire_set(wishes(longest != duration::zero()), longest, stop);
-  if (const auto* all = std::get_if<std::vector<lease_core::lease_record_ptr>>(&result)) {
-    return leases_of(*all, locks);
-  }
-  if (const auto* failed = std::get_if<lease_core::set_failure>(&result)) {
-    if (failed->reason.code == errc::cancelled && stop.stop_requested()) return std::nullopt;
-    throw error{failed->reason.code, text_of(*failed)};
-  }
-  if (throws) throw error{errc::timeout, text_of_timeout()};
-  return std::nullopt;
+  if (call.stop.stop_requested()) return std::nullopt;
+  auto records = acquired(locks->wait<lease_core::set_taken>(
+                              [&, all = claims(call.waits())](const auto& with, auto done) {
+                                return with.sets.acquire(all, with.end_of(call.limit), std::move(done));
+                              },
+                              call.stop),
+                          call, attempt);
+  if (!records) return std::nullopt;
+  return leases_of(order, std::move(*records));
 }
 
 set_handle::set_handle(client& locks, std::vector<lock_spec> names,
@@ -131,7 +92,6 @@ set_handle::set_handle(client& locks, std::vector<lock_spec> names,
   }
   s.locks = client_access::core_of(locks);
   s.options = options.value_or(s.locks->options().locks());
-  s.metadata = metadata_for(*s.locks, s.options);
   s.names = std::move(names);
   for (std::size_t each = 0; each < s.names.size(); ++each) {
     static_cast<void>(lock_name{s.names[each].name()});  // throws where it is none
@@ -148,7 +108,17 @@ set_handle::set_handle(client& locks, std::vector<lock_spec> names,
     throw error{errc::invalid_argument, "lock_set: the name '" + name_at(*twice) + "' comes twice"};
   }
   s.attempt = "cannot lock " + list_of(s.names) + " on " + s.locks->url();
-  static_cast<void>(s.wishes(false));  // throws for permits beyond the capacity
+  const auto metadata = metadata_for(*s.locks, s.options);
+  for (const std::size_t each : s.order) {
+    const lock_spec& spec = s.names[each];
+    s.patterns.push_back(with_options({.name = spec.name(),
+                                       .mode = spec.mode(),
+                                       .permits = spec.count(),
+                                       .capacity = spec.capacity(),
+                                       .shareable = spec.is_shareable()},
+                                      s.options, metadata));
+    check_permits(s.patterns.back());
+  }
 }
 
 set_handle::~set_handle() {
@@ -159,80 +129,53 @@ set_handle::~set_handle() {
 }
 
 std::optional<lease_set> set_handle::acquire(std::optional<duration> limit, const std::stop_token& stop) {
-  return state_->acquire(state_->limit_or_default(limit), !limit, stop);
+  return state_->acquire({limit, state_->options, stop});
 }
 
 pending set_handle::async_acquire(std::optional<duration> limit, std::unique_ptr<completion> handler) {
-  const state& s = *state_;
-  const std::shared_ptr<completion> shared{std::move(handler)};
-  try {
+  return start_or_complete(std::move(handler), [&](const std::shared_ptr<completion>& shared) {
+    const state& s = *state_;
     s.locks->require_open();
-  } catch (const error& e) {
-    return complete_with(e, shared);
-  }
-  const auto longest = s.limit_or_default(limit);
-  // The lock object may be destroyed before the operation has ended: its parts that are needed then. Not the
-  // client, which would keep itself alive by its own operation.
-  auto self = std::make_shared<state>();
-  self->names = s.names;
-  self->order = s.order;
-  self->attempt = s.attempt;
-  pending p;
-  p.owner = s.locks;
-  p.id = s.locks->start_acquire_set(
-      s.wishes(longest != duration::zero()), longest,
-      [shared, self, weak = std::weak_ptr{s.locks},
-       may_be_empty = limit.has_value()](const lease_core::set_taken& result) {
-        if (const auto* all = std::get_if<std::vector<lease_core::lease_record_ptr>>(&result)) {
-          shared->complete(self->outcome_of(*all, weak));
-        } else if (const auto* failed = std::get_if<lease_core::set_failure>(&result)) {
-          shared->complete({failed->reason.code, self->text_of(*failed), {}});
-        } else if (may_be_empty) {
-          shared->complete({});
-        } else {
-          shared->complete({errc::timeout, self->text_of_timeout(), {}});
-        }
-      });
-  return p;
+    const acquiring call{limit, s.options};
+    return s.locks->start<lease_core::set_taken>(
+        [&, all = s.claims(call.waits())](const auto& with, auto done) {
+          return with.sets.acquire(all, with.end_of(call.limit), std::move(done));
+        },
+        // The lock object may be destroyed before the operation has ended.
+        completing<std::vector<lease_core::lease_record_ptr>>(
+            shared, s.attempt,
+            [order = s.order](std::vector<lease_core::lease_record_ptr> records) {
+              return outcome{{}, {}, {}, leases_of(order, std::move(records))};
+            },
+            call.may_be_empty));
+  });
 }
 
 bool set_handle::lock(std::optional<duration> limit, const std::stop_token& stop) {
   state& s = *state_;
   s.locks->require_open();  // before the mutex is touched, which a child may have inherited locked
-  const auto longest = s.limit_or_default(limit);
-  std::optional<vacancy::clock::time_point> until;
-  if (longest) until = vacancy::clock::now() + *longest;
-  const auto refused = [&] {
-    if (!limit && !stop.stop_requested()) {
-      throw error{errc::timeout,
-                  s.attempt + ": another user of this object had it locked for the whole wait limit"};
-    }
-    return false;
-  };
-  const auto is_vacant = [&] {
-    s.place.mutex.assert_locked();
-    if (s.kept && !s.kept.held() && s.locked_by == std::this_thread::get_id()) {
-      throw error{errc::lost, s.attempt +
-                                  ": this thread has locked the object, and a hold of it was lost; unlock "
-                                  "it first, also what is lost"};
-    }
-    return !s.kept;
-  };
-  if (!s.place.when(is_vacant, [] {}, *s.locks, until, stop)) return refused();
-  const auto left = longest > duration::zero() ? std::optional{left_until(*until)} : longest;
-  auto granted = s.acquire(left, !limit, stop);
-  if (!granted) return false;
-  const auto keep = [&] {
-    s.place.mutex.assert_locked();
-    s.kept = std::move(*granted);
-    s.locked_by = std::this_thread::get_id();
-  };
-  // Another thread may have locked the object meanwhile.
-  if (!s.place.when(is_vacant, keep, *s.locks, until, stop)) {
-    granted.reset();
-    return refused();
-  }
-  return true;
+  return s.place.lock(
+      *s.locks, {limit, s.options, stop},
+      [&] {
+        s.place.mutex.assert_locked();
+        if (s.kept && !s.kept.held() && s.locked_by == std::this_thread::get_id()) {
+          throw error{errc::lost,
+                      s.attempt +
+                          ": this thread has locked the object, and a hold of it was lost; unlock it "
+                          "first, also what is lost"};
+        }
+        return !s.kept;
+      },
+      [&](const acquiring& call) { return s.acquire(call); },
+      [&](lease_set granted) {
+        s.place.mutex.assert_locked();
+        s.kept = std::move(granted);
+        s.locked_by = std::this_thread::get_id();
+      },
+      [&] {
+        return error{errc::timeout,
+                     s.attempt + ": another user of this object had it locked for the whole wait limit"};
+      });
 }
 
 void set_handle::unlock() noexcept {

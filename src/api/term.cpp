@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "api/access.hpp"
+#include "api/start.hpp"
 #include "base/metadata.hpp"
 #include "holdfast/detail/election_handle.hpp"
 #include "holdfast/election.hpp"
@@ -36,6 +37,14 @@ std::optional<failure> problem_of(const std::shared_ptr<detail::client_core>& co
                                              std::to_string(election::longest_value) + " are allowed"};
 }
 
+/// Replaces the metadata of an exclusive hold.
+std::optional<failure> annotate(detail::client_core& core, const lease_core::lease_record_ptr& record,
+                                const std::shared_ptr<const std::string>& metadata) {
+  if (!core.is_ours()) return failure{errc::closed, "the lease belongs to the parent process"};
+  return core.wait<std::optional<failure>>(
+      [&](const auto& with, auto done) { with.leases.annotate(record, metadata, std::move(done)); });
+}
+
 }  // namespace
 
 void term::proclaim(std::string_view value) {
@@ -45,7 +54,7 @@ void term::proclaim(std::string_view value) {
   std::shared_ptr<const std::string> metadata;
   if (!failed) {
     metadata = with_value(*metadata_, value);
-    failed = core->annotate(record, metadata);
+    failed = annotate(*core, record, metadata);
   }
   if (failed) {
     // Others may see that value all the same, or later. The next one is newer than that.
@@ -86,10 +95,11 @@ pending async_proclaim(term held, std::string_view value, std::unique_ptr<comple
   all->after = {std::string{value}, with_value(*all->before.metadata, value), {}};
   // After a failure others may see the new value all the same, or later. The next one is newer than that.
   all->before.metadata = with_value(*all->after.metadata, all->before.value);
-  pending p;
-  p.owner = core;
-  p.id = core->start_annotate(lease_access::record(all->held), all->after.metadata, end);
-  return p;
+  return core->start<std::optional<failure>>(
+      [&](const auto& with, auto done) {
+        with.leases.annotate(lease_access::record(all->held), all->after.metadata, std::move(done));
+      },
+      end);
 }
 
 }  // namespace detail

@@ -8,7 +8,6 @@
 
 #include "api/client_core.hpp"
 #include "api/gate.hpp"
-#include "api/wait_for.hpp"
 #include "base/annotated_mutex.hpp"
 #include "holdfast/error.hpp"
 
@@ -94,13 +93,6 @@ std::shared_ptr<void> client_core::observe(std::string name,
     });
   }
   return handle_of(shared_from_this(), shared, [begun] { begun->end(); });
-}
-
-client_core::op_id client_core::start_inspect(std::string name, std::size_t most_waiters,
-                                              on_inspected handler) {
-  return start_asking<std::optional<lock_state>>(std::move(handler), [&](auto done) {
-    parts_->store->port().inspect(std::move(name), most_waiters, give_up(), std::move(done));
-  });
 }
 
 }  // namespace holdfast::detail

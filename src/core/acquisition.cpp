@@ -21,19 +21,21 @@ constexpr duration least_patience = 1s;
 constexpr duration often = 50ms;
 /// Looks that confirm a grant because of revocations; a true revocation comes once.
 constexpr int most_doubts = 2;
+/// Looks that a claim makes because its grant arrived late.
+constexpr int most_late_grants = 3;
 /// A little after the holder's time is up by the store's clock, so that one look is enough.
 constexpr duration after_expiry = 1ms;
 
 constexpr const char* may_still_be_granted = "the claim may still be granted, and is then withdrawn";
 
-request place_of(const store::claim& c, task kind) {
+request request_for(const store::claim& c, task kind) {
   request r;
   r.kind = kind;
   r.name = c.name;
   r.owner = c.owner;
   r.ttl = store::store_ttl(c);
   r.grace = c.grace;
-  r.may_rest = c.may_rest;
+  r.may_rest = store::may_rest(c);
   return r;
 }
 
@@ -62,14 +64,10 @@ time_point next_look(const place& at, time_point kept, duration ttl, time_point 
   return next;
 }
 
-acquisition::acquisition(store::claim claim)
-    : claim_{std::move(claim)}, pause_{claim_.retry}, had_place_{claim_.stood_by} {}
+acquisition::acquisition(store::claim_ptr claim) : claim_{std::move(claim)}, pause_{claim_->retry} {}
 
 acquisition::step acquisition::resume(time_point now, std::uint64_t random, const store::event<reply>& e) {
-  if (std::holds_alternative<store::started>(e)) {
-    first_sent_ = now;
-    return ask(now);
-  }
+  if (std::holds_alternative<store::started>(e)) return ask(now);
   if (const auto* r = std::get_if<store::replied<reply>>(&e)) {
     in_flight_ = false;
     if (const auto* t = std::get_if<store::request_error>(&r->outcome)) return on_error(now, random, *t);
@@ -78,7 +76,7 @@ acquisition::step acquisition::resume(time_point now, std::uint64_t random, cons
         state_ == state::finding && std::holds_alternative<nothing>(std::get<reply>(r->outcome));
     if (!in_vain) {
       silent_since_.reset();
-      last_error_.reset();
+      trouble_.reset();
       pause_.reset();
     }
     return on_reply(now, random, std::get<reply>(r->outcome));
@@ -104,7 +102,7 @@ std::optional<acquisition::step> acquisition::denial_in(time_point now, const re
     maybe_there_ = false;
     return fail(now,
                 {errc::wrong_type, "the name is in use as " + kind_of(other->capacity) + ", and " +
-                                       kind_of(store::capacity_of(claim_)) +
+                                       kind_of(store::capacity_of(*claim_)) +
                                        " was asked for. It can be that when nobody holds it or waits for it "
                                        "any more: until then end its users, or take another name"});
   }
@@ -121,8 +119,7 @@ acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, co
       if (const auto* pause = std::get_if<paused>(&r)) {
         maybe_there_ = false;
         if (stands_by()) {
-          last_error_ = pause->reason;
-          is_paused_ = true;
+          trouble_ = {pause->reason, trouble::paused};
           return wake(now + pause_.next(random));
         }
         return fail(now, pause->reason);
@@ -141,10 +138,11 @@ acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, co
       if (auto denied = denial_in(now, r)) return *std::move(denied);
       kept_ = sent_;
       return take_place(now, random, std::get<place>(r));
-    case state::leaving:
+    case state::withdrawing:
       // A withdrawal ends one claim. The store may then grant another one of this owner, of an earlier try.
-      if (withdrawing_ && (!std::holds_alternative<done>(r) || --claims_ <= 0)) return over();
+      if (!std::holds_alternative<done>(r) || --claims_ <= 0) return over();
       return leave(now);
+    case state::leaving: return leave(now);
     case state::waiting:
     case state::over: break;
   }
@@ -162,26 +160,36 @@ acquisition::step acquisition::take_place(time_point now, std::uint64_t random, 
       ++doubts_;
       return look(now);
     }
-    // Much of its ttl is over, spent on connecting, say: one look gives it another.
-    const bool old = state_ == state::asking && now - kept_ > claim_.ttl / 2;
-    return old ? look(now) : grant();
+    progress_ = std::max(progress_, progress::granted);
+    if (!is_late(now)) return grant();
+    // It arrived late: this process was paused, or connecting took long. A look gives it another ttl.
+    if (++late_grants_ <= most_late_grants || claim_->election) return look(now);
+    return fail(now,
+                {errc::lost, "the grant took longer to arrive than its ttl lasts; ask for a longer ttl"});
   }
   // The claim asked not to be queued, and has no wait limit: a faulty store must not let it hang.
-  if (!claim_.wait) return fail(now, {errc::corrupt_store, "the store queued a claim that does not wait"});
+  if (!claim_->wait) return fail(now, {errc::corrupt_store, "the store queued a claim that does not wait"});
   if (early.look_at_any || early.look == token_ || early.revoked == token_) return look(now);
-  last_error_ = at.pause;
-  is_paused_ = at.pause.has_value();
-  if (!std::exchange(has_waited_, true)) came_first_ = at.head;
-  had_place_ = true;
+  if (at.pause) trouble_ = {*at.pause, trouble::paused};
+  if (!has_waited()) progress_ = at.head ? progress::queued_first : progress::queued;
   state_ = state::waiting;
   place current = at;
   current.head = at.head || first_;  // that notification may have overtaken this reply
-  return wake(next_look(current, kept_, claim_.ttl, now, random));
+  return wake(next_look(current, kept_, claim_->ttl, now, random));
+}
+
+/// Whether much of the ttl is over; behind a look, which is as fast as the connection is, all of it.
+bool acquisition::is_late(time_point now) const {
+  return now >= kept_ + (state_ == state::asking ? claim_->ttl / 2 : claim_->ttl - claim_->margin);
 }
 
 acquisition::step acquisition::on_error(time_point now, std::uint64_t random, const store::request_error& t) {
-  last_error_ = t.reason;
-  is_paused_ = false;
+  const bool is_doubted = trouble_ && trouble_->is == trouble::doubted;
+  trouble_ = {t.reason, t.granted ? trouble::doubted : trouble::unanswered};
+  if (t.granted) {
+    progress_ = std::max(progress_, progress::granted);
+    if (!is_doubted) silent_since_ = now;
+  }
   if (state_ == state::asking && (t.maybe_executed || t.granted)) {
     // The claim may be in the queue by now, or even hold. Only the store knows: never guess.
     state_ = state::finding;
@@ -191,19 +199,20 @@ acquisition::step acquisition::on_error(time_point now, std::uint64_t random, co
     --claims_;
   }
   const time_point next = now + pause_.next(random);
-  if (state_ == state::leaving) {
-    if (!withdrawing_) return leave(now);
+  if (state_ == state::leaving) return leave(now);
+  if (state_ == state::withdrawing) {
     // A place that is left at the store ends by itself: with its ttl, or, granted at the last moment, with
     // the ttl that the grant begins. Until then the withdrawal is tried again, also where the store refuses
     // it: a key of a wrong type goes away again, and a claim that is left would be granted then, to nobody.
-    if (t.reason.code == errc::closed || next > withdraws_since_ + 2 * store::store_ttl(claim_))
+    if (t.reason.code == errc::closed || next > withdraws_since_ + 2 * store::store_ttl(*claim_))
       return over();
     step s = wake(next);
     s.in_vain = !t.retryable;
     return s;
   }
   // A claim that does not wait asks once. Without an answer it is withdrawn in the background.
-  const duration tries = claim_.wait ? claim_.retry.limit() : duration::zero();
+  const duration once = t.granted ? least_patience : duration::zero();
+  const duration tries = claim_->wait ? claim_->retry.limit() : once;
   if (t.retryable && next <= silent_since_.value_or(now) + tries) return wake(next);
   if (stands_by() && may_pass(t.reason)) return wake(next);
   // A claim that is in the queue may be granted there by whoever releases, until it is withdrawn.
@@ -219,7 +228,7 @@ acquisition::step acquisition::on_notification(time_point now, std::uint64_t ran
   // gives the place.
   if (n.kind == store::notification_kind::first) {
     if (std::exchange(first_, true) || state_ != state::waiting) return {};
-    return wake(next_look({token_, false, true, {}}, kept_, claim_.ttl, now, random));
+    return wake(next_look({token_, false, true, {}}, kept_, claim_->ttl, now, random));
   }
   // At most one request is in flight and at most one more follows it, however many notifications come.
   if (in_flight_) {
@@ -235,16 +244,17 @@ acquisition::step acquisition::on_notification(time_point now, std::uint64_t ran
 acquisition::step acquisition::on_woken(time_point now) {
   if (in_flight_) {
     const bool too_long = now >= patience_ends();
-    if (state_ == state::leaving || !too_long) return {};
+    if (state_ == state::leaving || state_ == state::withdrawing || !too_long) return {};
     // The link ends the request itself, when its connection breaks.
     return stands_by() ? step{} : give_up();
   }
   switch (state_) {
     case state::asking: return ask(now);
-    case state::finding: return send(now, state::finding, place_of(claim_, task::find));
+    case state::finding: return send(now, state::finding, request_for(*claim_, task::find));
     case state::waiting:
     case state::looking: return look(now);
-    case state::leaving: return leave(now);
+    case state::leaving:
+    case state::withdrawing: return leave(now);
     case state::over: break;
   }
   return {};
@@ -252,31 +262,31 @@ acquisition::step acquisition::on_woken(time_point now) {
 
 /// A candidate that has once been in the queue of its election waits until it is elected or gives up itself:
 /// a store that has no memory, no room or no right for it for a while must not end it.
-bool acquisition::stands_by() const { return claim_.election && had_place_; }
+bool acquisition::stands_by() const { return claim_->election && progress_ != progress::none; }
 
 /// A look that was sent a moment ago does not change what the store has said before.
 std::optional<failure> acquisition::error_at(time_point now) const {
-  const bool is_silent = in_flight_ && !(has_waited_ && now < *silent_since_ + least_patience);
-  if (!last_error_ && !is_silent) return std::nullopt;
-  if (is_paused_) return last_error_;
-  const failure reason =
-      last_error_.value_or(failure{errc::unavailable, "the store did not answer within the wait limit"});
+  const bool is_silent = in_flight_ && !(has_waited() && now < *silent_since_ + least_patience);
+  if (!trouble_ && !is_silent) return std::nullopt;
+  if (is_paused()) return trouble_->reason;
+  const failure reason = trouble_
+                             ? trouble_->reason
+                             : failure{errc::unavailable, "the store did not answer within the wait limit"};
   return maybe_there_ ? doubtful(may_still_be_granted, reason) : reason;
 }
 
 /// The end of the wait for the answer to the last request. The last of many tries, too, has time for its
 /// answer.
 time_point acquisition::patience_ends() const {
-  return std::max(*silent_since_ + claim_.retry.limit(), sent_ + least_patience);
+  return std::max(*silent_since_ + claim_->retry.limit(), sent_ + least_patience);
 }
 
 /// The user has waited long enough for an answer. The store's answer, when it comes, starts the withdrawal.
 acquisition::step acquisition::give_up() {
   state_ = state::leaving;
-  withdrawing_ = false;
   step s;
   // The error of an earlier try, if there is one, says more.
-  s.answer = doubtful(may_still_be_granted, last_error_.value_or(store::no_answer().reason));
+  s.answer = doubtful(may_still_be_granted, trouble_ ? trouble_->reason : store::no_answer().reason);
   return s;
 }
 
@@ -285,18 +295,17 @@ acquisition::step acquisition::on_cancelled(time_point now) {
   if (!in_flight_) return leave(now);
   // The withdrawal is sent after the reply, so that the two requests cannot overtake each other.
   state_ = state::leaving;
-  withdrawing_ = false;
   return {};
 }
 
 acquisition::step acquisition::ask(time_point now) {
-  request r = place_of(claim_, task::acquire);
-  r.weight = store::weight_of(claim_);
-  r.capacity = store::capacity_of(claim_);
-  r.shareable = claim_.shareable;
-  r.election = claim_.election;
-  r.wait = claim_.wait;
-  r.metadata = claim_.metadata;
+  request r = request_for(*claim_, task::acquire);
+  r.weight = store::weight_of(*claim_);
+  r.capacity = store::capacity_of(*claim_);
+  r.shareable = claim_->shareable;
+  r.election = claim_->election;
+  r.wait = claim_->wait;
+  r.metadata = claim_->metadata;
   token_ = {};
   doubts_ = 0;
   early_ = {};  // what the store answers from here on is newer
@@ -307,7 +316,7 @@ acquisition::step acquisition::ask(time_point now) {
 }
 
 acquisition::step acquisition::look(time_point now) {
-  request r = place_of(claim_, task::look);
+  request r = request_for(*claim_, task::look);
   early_ = {};
   r.token = token_;
   return send(now, state::looking, std::move(r));
@@ -317,14 +326,13 @@ acquisition::step acquisition::leave(time_point now) {
   if (!maybe_there_) return over();
   // From now, not from the last request: that may be carried out long after it was sent, while this process
   // is paused.
-  if (!withdrawing_) withdraws_since_ = now;
-  withdrawing_ = true;
-  return send(now, state::leaving, place_of(claim_, task::withdraw));
+  if (state_ != state::withdrawing) withdraws_since_ = now;
+  return send(now, state::withdrawing, request_for(*claim_, task::withdraw));
 }
 
 acquisition::step acquisition::grant() {
   step s = over();
-  s.answer = store::granted{token_, kept_, first_sent_, has_waited_ || claim_.was_queued};
+  s.answer = store::granted{token_, kept_};
   return s;
 }
 
@@ -348,7 +356,7 @@ acquisition::step acquisition::send(time_point now, state next, tickets::request
   in_flight_ = true;
   step s;
   s.send = std::move(request);
-  if (next != state::leaving) s.wake_at = patience_ends();
+  if (next != state::withdrawing) s.wake_at = patience_ends();
   return s;
 }
 

@@ -23,36 +23,44 @@ namespace holdfast::tickets {
 ///        |                                             \--granted--> (granted)
 ///        \--unknown--> finding --place--> looking
 ///                         \--nothing--> asking
-///     any --cancelled--> leaving --done--> (finished)
+///     any --cancelled--> leaving --reply--> withdrawing --done--> (finished)
 ///
 /// A claim that waits is granted by whoever frees capacity, in the same transaction. A notification of that
 /// is a hint: anybody may have sent it. It makes the machine look, and the answer to a request of its own is
-/// what it believes. A grant counts from the sending of the request that it is the answer to: a place is kept
-/// for one more ttl by the look that finds it. So a claim found again after a lost reply is looked at before
-/// it is believed, too: an earlier request may have started its ttl.
+/// what it believes. The ttl of a grant runs from the time the answered request was sent: a look keeps a
+/// place for one more ttl. So the machine looks once more at a claim that it finds again after a lost reply,
+/// because an earlier request may have started the ttl, and at one whose grant arrives late.
 class acquisition {
  public:
   using step = store::actions<request, store::acquired>;
 
-  explicit acquisition(store::claim claim);
+  explicit acquisition(store::claim_ptr claim);
 
   [[nodiscard]] step resume(store::time_point now, std::uint64_t random, const store::event<reply>& e);
 
   /// See port::error_now.
   [[nodiscard]] std::optional<failure> error_at(store::time_point now) const;
   /// The error since the last reply.
-  [[nodiscard]] const std::optional<failure>& last_error() const { return last_error_; }
+  [[nodiscard]] const failure* last_error() const { return trouble_ ? &trouble_->reason : nullptr; }
 
-  [[nodiscard]] const store::claim& claim() const { return claim_; }
-  /// Whether it has been in the queue, with this owner id.
-  [[nodiscard]] bool has_waited() const { return has_waited_; }
+  [[nodiscard]] const store::claim& claim() const { return *claim_; }
+  /// Whether it has been in the queue.
+  [[nodiscard]] bool has_waited() const { return progress_ >= progress::queued; }
   /// Whether the last error is what the store answered; otherwise it did not answer.
-  [[nodiscard]] bool is_paused() const { return is_paused_; }
+  [[nodiscard]] bool is_paused() const { return trouble_ && trouble_->is == trouble::paused; }
   /// Whether nobody waited before it when it came into the queue.
-  [[nodiscard]] bool came_first() const { return came_first_; }
+  [[nodiscard]] bool came_first() const { return progress_ == progress::queued_first; }
 
  private:
-  enum class state : std::uint8_t { asking, finding, waiting, looking, leaving, over };
+  /// `leaving`: nobody wants it any more, and a request is under way. `withdrawing`: the withdrawal is.
+  enum class state : std::uint8_t { asking, finding, waiting, looking, leaving, withdrawing, over };
+  /// The farthest that it has come.
+  enum class progress : std::uint8_t { none, granted, queued, queued_first };
+  /// What has come in place of the grant since the last reply.
+  struct trouble {
+    failure reason;
+    enum : std::uint8_t { unanswered, paused, doubted } is;  // doubted: granted, and not to be believed yet
+  };
 
   step on_reply(store::time_point now, std::uint64_t random, const reply& r);
   std::optional<step> denial_in(store::time_point now, const reply& r);
@@ -63,6 +71,7 @@ class acquisition {
   step give_up();
   [[nodiscard]] store::time_point patience_ends() const;
   [[nodiscard]] bool stands_by() const;
+  [[nodiscard]] bool is_late(store::time_point now) const;
 
   step ask(store::time_point now);
   step look(store::time_point now);
@@ -74,16 +83,14 @@ class acquisition {
   step send(store::time_point now, state next, tickets::request request);
   static step wake(store::time_point when);
 
-  store::claim claim_;
+  store::claim_ptr claim_;
   store::backoff pause_;
   state state_ = state::asking;
+  progress progress_ = progress::none;
   bool in_flight_ = false;
-  bool withdrawing_ = false;  // leaving: the withdrawal itself has been sent
   bool maybe_there_ = false;  // the claim may be at the store
+  bool first_ = false;        // a notification said that nobody waits before it
   int claims_ = 0;            // that may be at the store: a request may be carried out after the next
-  bool had_place_ = false;    // it has been in the queue, maybe with another owner id
-  bool has_waited_ = false;   // with this one
-  bool came_first_ = false;   // nobody waited before it then
   fencing_token token_;       // of the place in the queue; zero until known
   /// Notifications that came while a request was under way, whose reply may be older than they are.
   struct early_notifications {
@@ -92,15 +99,14 @@ class acquisition {
     fencing_token revoked;  // another client has ended this place
   };
   early_notifications early_;
-  int doubts_ = 0;                // looks made because of a revocation, since it was last asked for
-  bool first_ = false;            // a notification said that nobody waits before it
-  store::time_point first_sent_;  // the first request
-  store::time_point sent_;        // the request under way
+  int doubts_ = 0;          // looks made because of a revocation, since it was last asked for
+  int late_grants_ = 0;     // grants that arrived late
+  store::time_point sent_;  // the request under way
   store::time_point withdraws_since_;
-  store::time_point kept_;                         // the last request known to have started the claim's ttl
-  std::optional<failure> last_error_;              // since the last reply
-  bool is_paused_ = false;                         // that came in the reply
-  std::optional<store::time_point> silent_since_;  // the first request that has had no answer
+  store::time_point kept_;  // the last request known to have started the claim's ttl
+  std::optional<trouble> trouble_;
+  std::optional<store::time_point>
+      silent_since_;  // the first request that has had no answer, or the first doubt
 };
 
 }  // namespace holdfast::tickets

@@ -14,28 +14,35 @@ namespace holdfast::store {
 
 using time_point = boot_clock::time_point;
 
-/// A request to hold a lock.
+/// What is wanted: a hold of a name, and the terms of its lease. Below the public types it is passed on as it
+/// is, from the call of a user to the bytes that a store is sent.
 struct claim {
   std::string name;
-  owner_id owner;
+  owner_id owner{};
   holdfast::mode mode = holdfast::mode::exclusive;
   std::int64_t permits = 1;
   std::int64_t capacity = 0;  // of a semaphore; zero for the other modes
   bool shareable = false;     // of a lock that readers may share; some stores write its writers otherwise
-  duration ttl{};             // as the client believes it
-  duration grace{};           // the store keeps the claim for so much longer: see store_ttl
-  bool may_rest = false;      // it has a grace, or may be released before its least time
   bool wait = false;          // in the queue; false: be refused
   /// Of an election. Some stores write its place otherwise, and no error that may pass ends its wait.
   bool election = false;
-  bool stood_by = false;    // of an election: it was in the queue before, with another owner id
-  bool was_queued = false;  // likewise of any claim, and that has been told
-  retry_policy retry;
-  std::shared_ptr<const std::string> metadata;
+  bool renews = true;   // by the client, without its user
+  duration ttl{};       // as the client believes it
+  duration margin{};    // the client believes in it for so much less
+  duration grace{};     // the store keeps the claim for so much longer: see store_ttl
+  duration at_least{};  // the name stays locked from the grant, also if it is released sooner
+  retry_policy retry{};
+  std::shared_ptr<const std::string> metadata{};
 };
+using claim_ptr = std::shared_ptr<const claim>;
 
 /// The ttl that the store is told. A client that dies cannot end its claim, so the name rests for the grace.
 [[nodiscard]] inline duration store_ttl(const claim& c) { return c.ttl + c.grace; }
+
+/// Whether the name may stay locked when the claim has ended.
+[[nodiscard]] inline bool may_rest(const claim& c) {
+  return c.grace != duration::zero() || c.at_least != duration::zero();
+}
 
 /// Identifies a grant for its renewal or release: the name, and the proof that it is the client's own.
 struct hold {

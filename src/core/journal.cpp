@@ -83,23 +83,7 @@ void journal::push(event e) {
     untold_drops_ = 0;
     if (std::exchange(delivers_, true)) return;
   }
-  deliver_later();
-}
-
-void journal::deliver_later() noexcept {
-  try {
-    later_([this] { deliver(); });
-  } catch (const std::exception&) {
-    const annotated::lock held{mutex_};
-    delivers_ = false;  // the next event tries again, and those that wait come before it
-    changed_.notify_all();
-  }
-}
-
-void journal::drop() noexcept {
-  count(counter::events_dropped);
-  const annotated::lock held{mutex_};
-  ++untold_drops_;
+  later_([this] { deliver(); });
 }
 
 /// The observer may throw, which ends the process, as with the other callbacks.
@@ -114,7 +98,7 @@ void journal::deliver() {
     calls_ = {};
     changed_.notify_all();
   }
-  deliver_later();
+  later_([this] { deliver(); });
 }
 
 /// Takes the next event; the thread is in the observer from then on. Without one the delivery ends.
@@ -130,14 +114,7 @@ std::optional<event> journal::next() {
   return first;
 }
 
-/// Whether events wait that nobody delivers, since there was no memory for that. From here on somebody does.
-bool journal::has_stalled() noexcept {
-  const annotated::lock held{mutex_};
-  return !queue_.empty() && !std::exchange(delivers_, true);
-}
-
 void journal::end(std::optional<std::chrono::steady_clock::time_point> limit) noexcept {
-  if (limit && has_stalled()) deliver_later();
   const annotated::lock held{mutex_};
   const bool is_inside = calls_ == std::this_thread::get_id();
   while (limit && !is_inside && delivers_ &&

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <exception>
 #include <functional>
 #include <optional>
 #include <thread>
@@ -94,20 +93,15 @@ class journal {
   live_histogram hold;
   live_histogram lateness;
 
-  /// Tells the observer, if there is one. Any thread, also under locks. Where there is no memory for it, the
-  /// event is dropped.
+  /// Tells the observer, if there is one. Any thread, also under locks.
   /// \param describe fills in all but `kind`, `at` and `dropped`.
   template <class Describe>
   void tell(event_kind kind, Describe describe) noexcept {
     if (!is_observed()) return;
-    try {
-      event e;
-      e.kind = kind;
-      describe(e);
-      push(std::move(e));
-    } catch (const std::exception&) {
-      drop();
-    }
+    event e;
+    e.kind = kind;
+    describe(e);
+    push(std::move(e));
   }
 
   /// The client is closed; may be called again, by each thread that closes it. Waits until the observer has
@@ -127,10 +121,7 @@ class journal {
     return counters_[static_cast<std::size_t>(which)].load(std::memory_order_relaxed);
   }
   void push(event e);
-  void drop() noexcept;
-  [[nodiscard]] bool has_stalled() noexcept;
   void deliver();
-  void deliver_later() noexcept;
   [[nodiscard]] std::optional<event> next();
 
   std::array<std::atomic<std::uint64_t>, counter_count> counters_{};

@@ -32,7 +32,7 @@ class port {
   virtual ~port() = default;
 
   /// Starts to claim. Ends with granted, refused or a failure; waits as long as it takes.
-  virtual void acquire(store::claim claim, handler<acquired> done) = 0;
+  virtual void acquire(claim_ptr claim, handler<acquired> done) = 0;
   /// Stops a claim that has not been answered: its handler is not called any more, and what it may have
   /// left at the store is withdrawn in the background. Unknown owners are no error.
   virtual void cancel(const owner_id& owner) = 0;
@@ -43,10 +43,10 @@ class port {
   virtual void renew(std::vector<hold> holds, time_point answer_by, handler<renewals> done) = 0;
   /// Retries until the store confirms, or until `give_up`, when the ttl has surely ended the hold.
   virtual void release(store::hold hold, time_point give_up, handler<released> done) = 0;
-  /// Whether a hold may outlive its client: see `rest`. A store where claims end with a session cannot.
+  /// Whether a hold may outlive its client: see `expire_at`. A store where claims end with a session cannot.
   [[nodiscard]] virtual bool can_rest() const = 0;
   /// Leaves the hold to the store until `until`: nobody renews it any more. Retries as `release` does.
-  virtual void rest(store::hold hold, time_point until, time_point give_up, handler<released> done) = 0;
+  virtual void expire_at(store::hold hold, time_point until, time_point give_up, handler<released> done) = 0;
   /// From exclusive to shared.
   virtual void downgrade(store::hold hold, time_point give_up, handler<lowered> done) = 0;
   /// Replaces the metadata of an exclusive hold.

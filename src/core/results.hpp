@@ -15,9 +15,6 @@ namespace holdfast::store {
 struct granted {
   fencing_token token;
   time_point valid_from;
-  /// When the claim was first sent; the clock's epoch: at `valid_from`.
-  time_point first_sent{};
-  bool was_queued = false;  // it was in the queue before
 };
 /// Another client holds, and the claim does not wait. Nothing is left at the store.
 struct refused {};

@@ -1,29 +1,26 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 namespace holdfast::store {
 
-/// At most one request is in flight, and one more after it: what it is to say may have changed since it was
-/// sent.
+/// At most one request is under way, and at most one more follows it, however many reasons for one come
+/// meanwhile: its answer may be older than they are.
 class single_flight {
  public:
-  /// \return whether the request is to be sent now. False: one is in flight, and one more is noted.
-  bool start() {
-    const bool is_first = state_ == state::idle;
-    state_ = is_first ? state::in_flight : state::noted;
-    return is_first;
+  /// There is a reason for a request.
+  /// \return whether to send one now. If not, one is under way, and another one follows.
+  [[nodiscard]] bool start() noexcept {
+    return std::exchange(state_, state_ == state::idle ? state::one : state::one_more) == state::idle;
   }
-  /// The request has ended. \return whether one more was noted: then it is to be started.
-  bool finish() {
-    const bool is_noted = state_ == state::noted;
-    state_ = state::idle;
-    return is_noted;
-  }
-  [[nodiscard]] bool is_in_flight() const { return state_ != state::idle; }
+  /// The request has its answer.
+  /// \return whether there was another reason meanwhile: `start` again.
+  [[nodiscard]] bool finish() noexcept { return std::exchange(state_, state::idle) == state::one_more; }
+  [[nodiscard]] bool is_in_flight() const noexcept { return state_ != state::idle; }
 
  private:
-  enum class state : std::uint8_t { idle, in_flight, noted };
+  enum class state : std::uint8_t { idle, one, one_more };
   state state_ = state::idle;
 };
 

@@ -4,7 +4,6 @@
 #include <memory>
 #include <utility>
 
-#include "base/exceptions.hpp"
 #include "lease/reports.hpp"
 
 namespace holdfast::lease_core {
@@ -26,8 +25,8 @@ duration lead(const lease_record& lease) {
 }
 
 void nothing_due(lease_record& lease) {
-  lease.due_at = lease.late_at = time_point::max();
-  lease.is_late = false;
+  lease.schedule.due_at = lease.schedule.late_at = time_point::max();
+  lease.schedule.is_late = false;
 }
 
 }  // namespace
@@ -44,20 +43,15 @@ keeper::~keeper() {
 }
 
 void keeper::add(const lease_record_ptr& lease, time_point valid_from) {
-  lease->kept = true;
-  lease->number = ++last_number_;
-  try {
-    confirm(lease, valid_from);
-  } catch (...) {
-    remove(lease);
-    throw;
-  }
+  lease->schedule.kept = true;
+  lease->schedule.number = ++last_number_;
+  confirm(lease, valid_from);
 }
 
 void keeper::remove(const lease_record_ptr& lease) {
-  if (!lease->kept) return;
-  agenda_.erase({lease->attention, lease});
-  lease->kept = false;
+  if (!lease->schedule.kept) return;
+  agenda_.erase({lease->schedule.attention, lease});
+  lease->schedule.kept = false;
 }
 
 void keeper::renew(const lease_record_ptr& lease, std::function<void(renewal)> done) {
@@ -65,27 +59,21 @@ void keeper::renew(const lease_record_ptr& lease, std::function<void(renewal)> d
 }
 
 void keeper::renew_no_more(const lease_record_ptr& lease) {
-  lease->renews = false;
+  lease->schedule.renews = false;
   nothing_due(*lease);
-  if (lease->kept) plan(lease, time_point::max());
+  if (lease->schedule.kept) plan(lease, time_point::max());
 }
 
 void keeper::confirm_end(const lease_record_ptr& lease) {
-  if (!lease->kept) return;
-  if (lease->confirming) {
-    lease->confirm_again = true;
-    return;
-  }
+  if (!lease->schedule.kept || !lease->schedule.confirmation.start()) return;
   send({lease}, cause::notification, [this, lease](renewal) {
-    lease->confirming = false;
-    if (std::exchange(lease->confirm_again, false)) confirm_end(lease);
+    if (lease->schedule.confirmation.finish()) confirm_end(lease);
   });
-  lease->confirming = true;  // behind the sending, which may fail; the answer comes later
 }
 
 void keeper::after_renewals(const lease_record_ptr& lease, std::function<void()> then) {
   const time_point now = time_.now();
-  if (lease->renewals_under_way == 0 || lease->deadline() <= now) return then();
+  if (lease->schedule.renewals_under_way == 0 || lease->deadline() <= now) return then();
   const auto limit = time_.at(now + (lease->deadline() - now) / 2, [this, lease] { run_postponed(lease); });
   postponed_.emplace(lease, postponed{std::move(then), limit});
 }
@@ -107,19 +95,20 @@ std::vector<lease_record_ptr> keeper::all() const {
 void keeper::confirm(const lease_record_ptr& lease, time_point valid_from) {
   const duration ttl = lease->ttl();
   // Answers may come in another order than their requests went.
-  lease->valid_until = std::max(lease->valid_until, deadline_of(valid_from, ttl, lease->margin));
+  lease->schedule.valid_until =
+      std::max(lease->schedule.valid_until, deadline_of(valid_from, ttl, lease->margin));
   bound(lease);
-  lease->pause.reset();
-  plan(lease, lease->renews ? valid_from + ttl / 3 : time_point::max());
+  lease->schedule.pause.reset();
+  plan(lease, lease->schedule.renews ? valid_from + ttl / 3 : time_point::max());
 }
 
 void keeper::bound(const lease_record_ptr& lease) {
   const auto until = port_.session_until();
-  if (!until) return lease->set_deadline(lease->valid_until);
+  if (!until) return lease->set_deadline(lease->schedule.valid_until);
   const time_point now = time_.now();
   // Nothing more is known of a session that has ended: the lease keeps its deadline.
   const time_point latest = *until > now ? *until : std::min(lease->deadline(), now);
-  lease->set_deadline(std::min(lease->valid_until, latest));
+  lease->set_deadline(std::min(lease->schedule.valid_until, latest));
 }
 
 /// The session lives longer. A lease whose deadline has passed stays lost.
@@ -130,31 +119,30 @@ void keeper::extend() {
       lost_(lease, deadline_reason(*lease));
     } else {
       bound(lease);
-      plan(lease, lease->renew_at);
+      plan(lease, lease->schedule.renew_at);
     }
   }
 }
 
 void keeper::plan(const lease_record_ptr& lease, time_point renew_at) {
-  // The node stays: a lease that had no place in the agenda for want of memory would never end.
-  auto place = agenda_.extract({lease->attention, lease});
-  lease->renew_at = renew_at;
-  lease->attention = std::min<time_point>({renew_at, lease->deadline() - lead(*lease), lease->late_at});
+  auto place = agenda_.extract({lease->schedule.attention, lease});
+  lease->schedule.renew_at = renew_at;
+  lease->schedule.attention =
+      std::min<time_point>({renew_at, lease->deadline() - lead(*lease), lease->schedule.late_at});
   if (place) {
-    place.value().first = lease->attention;
+    place.value().first = lease->schedule.attention;
     agenda_.insert(std::move(place));
   } else {
-    agenda_.emplace(lease->attention, lease);
+    agenda_.emplace(lease->schedule.attention, lease);
   }
-  if (lease->attention < armed_) arm();
+  if (lease->schedule.attention < armed_) arm();
 }
 
 void keeper::arm() {
   if (agenda_.empty()) return;
   const time_point next = agenda_.begin()->first;
-  // Where that throws, the timer before stays: the other leases need one.
-  const auto timer = time_.at(next, [this] { tick(); });
-  time_.cancel(std::exchange(timer_, timer));
+  time_.cancel(timer_);
+  timer_ = time_.at(next, [this] { tick(); });
   armed_ = next;
 }
 
@@ -166,18 +154,18 @@ void keeper::tick() {
     const lease_record_ptr lease = agenda_.begin()->second;
     if (now >= lease->deadline() - lead(*lease)) {
       lost_(lease, deadline_reason(*lease));  // which removes it
-    } else if (now >= lease->late_at) {
-      lease->late_at = time_point::max();
-      lease->is_late = true;
+    } else if (now >= lease->schedule.late_at) {
+      lease->schedule.late_at = time_point::max();
+      lease->schedule.is_late = true;
       report_overdue(journal_, *lease, now);
-      plan(lease, lease->renew_at);
-    } else if (lease->renew_at - slack(*lease) > now) {
+      plan(lease, lease->schedule.renew_at);
+    } else if (lease->schedule.renew_at - slack(*lease) > now) {
       break;
     } else {
-      if (lease->renews && lease->due_at == time_point::max()) {
-        lease->due_at = lease->renew_at;
+      if (lease->schedule.renews && lease->schedule.due_at == time_point::max()) {
+        lease->schedule.due_at = lease->schedule.renew_at;
         // That costs a timer. Where nobody listens, lateness is found out with the answer, or at the end.
-        if (is_observed()) lease->late_at = lease->due_at + lease->renewal_patience();
+        if (is_observed()) lease->schedule.late_at = lease->schedule.due_at + lease->renewal_patience();
       }
       plan(lease, time_point::max());  // until the answer is here
       due.push_back(lease);
@@ -196,56 +184,40 @@ void keeper::send(batch leases, cause reason, std::function<void(renewal)> done)
     holds.push_back(lease->hold);
     last_deadline = std::max(last_deadline, lease->deadline());
   }
-  const auto sent = std::make_shared<const batch>(std::move(leases));
-  for (const lease_record_ptr& lease : *sent) ++lease->renewals_under_way;
-  const auto count_down = [sent] {
-    for (const lease_record_ptr& lease : *sent) --lease->renewals_under_way;
-  };
-  try {
-    port_.renew(std::move(holds), last_deadline,
-                [this, sent, count_down, reason, done = std::move(done)](const store::renewals& answer) {
-                  count_down();
-                  first_exception thrown;  // one lease for which there is no memory must not end the others
-                  for (std::size_t i = 0; i < sent->size(); ++i) {
-                    const lease_record_ptr& lease = sent->at(i);
-                    renewal outcome = renewal::unknown;
-                    thrown.run([&] { outcome = settle(lease, answer.each[i], answer.sent, reason); });
-                    if (!lease->kept) outcome = renewal::lost;  // also where telling that threw
-                    thrown.run([&] {
-                      if (done) done(outcome);
-                    });
-                    thrown.run([&] {
-                      if (lease->renewals_under_way == 0) run_postponed(lease);
-                    });
-                  }
-                  thrown.rethrow();
-                });
-  } catch (...) {
-    count_down();  // what was postponed runs at its limit
-    throw;
-  }
+  for (const lease_record_ptr& lease : leases) ++lease->schedule.renewals_under_way;
+  port_.renew(
+      std::move(holds), last_deadline,
+      [this, sent = std::move(leases), reason, done = std::move(done)](const store::renewals& answer) {
+        for (const lease_record_ptr& lease : sent) --lease->schedule.renewals_under_way;
+        for (std::size_t i = 0; i < sent.size(); ++i) {
+          const lease_record_ptr& lease = sent[i];
+          const renewal outcome = settle(lease, answer.each[i], answer.sent, reason);
+          if (done) done(outcome);
+          if (lease->schedule.renewals_under_way == 0) run_postponed(lease);
+        }
+      });
 }
 
 renewal keeper::settle(const lease_record_ptr& lease, store::renewed outcome, time_point sent, cause reason) {
-  if (!lease->kept) return renewal::lost;  // released or lost while the answer was under way
+  if (!lease->schedule.kept) return renewal::lost;  // released or lost while the answer was under way
   const time_point now = time_.now();
   if (outcome == store::renewed::lost || now >= lease->deadline()) {
     lost_(lease, outcome == store::renewed::lost ? loss_reason::ended_at_store : deadline_reason(*lease));
     return renewal::lost;
   }
   if (outcome == store::renewed::unknown) {
-    const bool again = lease->renews || reason == cause::notification;
-    if (again) plan(lease, now + lease->pause.next(time_.random()));
+    const bool again = lease->schedule.renews || reason == cause::notification;
+    if (again) plan(lease, now + lease->schedule.pause.next(time_.random()));
     return renewal::unknown;
   }
-  if (reason == cause::user || (reason == cause::time && lease->renews)) {
+  if (reason == cause::user || (reason == cause::time && lease->schedule.renews)) {
     report_renewed(journal_, *lease, now);
     nothing_due(*lease);
   } else {
-    // A check is no renewal that was planned, so the answer to that is still due; but the lease is confirmed.
-    lease->late_at = time_point::max();
+    // A confirmation does not replace the planned renewal, whose answer is still due.
+    lease->schedule.late_at = time_point::max();
   }
-  if (lease->renews || reason == cause::user) {
+  if (lease->schedule.renews || reason == cause::user) {
     confirm(lease, sent);
   } else {
     plan(lease, time_point::max());

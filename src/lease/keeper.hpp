@@ -60,7 +60,7 @@ class keeper {
   /// run to run.
   struct sooner {
     bool operator()(const appointment& a, const appointment& b) const {
-      return a.first != b.first ? a.first < b.first : a.second->number < b.second->number;
+      return a.first != b.first ? a.first < b.first : a.second->schedule.number < b.second->schedule.number;
     }
   };
 

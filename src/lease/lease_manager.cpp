@@ -1,7 +1,9 @@
 #include "lease/lease_manager.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
+#include <variant>
 
 #include "base/metadata.hpp"
 #include "lease/reports.hpp"
@@ -18,6 +20,11 @@ failure cannot_rest() {
           "grace and at_least, or use a store that keeps a ttl of each claim"};
 }
 
+failure others_hold(const store::claim& c) {
+  return {errc::timeout,
+          c.election ? "others led for the whole wait limit" : "others held it for the whole wait limit"};
+}
+
 /// The holder has released, and the claim is still there.
 std::shared_ptr<const std::string> as_released(const std::string& metadata) {
   claimant former = from_metadata(metadata);
@@ -27,121 +34,125 @@ std::shared_ptr<const std::string> as_released(const std::string& metadata) {
 
 }  // namespace
 
-lease_manager::lease_manager(store::scheduler& time, store::port& port, on_loss lost)
+/// A claim, from its start to its lease.
+class lease_manager::claiming final : public operation, public std::enable_shared_from_this<claiming> {
+ public:
+  claiming(lease_manager& of, op_id id, store::claim_ptr claim, store::handler<taken> done)
+      : of_{of}, id_{id}, claim_{std::move(claim)}, done_{std::move(done)}, began_{of.time_.now()} {}
+
+  void start(std::optional<time_point> limit) {
+    if (store::may_rest(*claim_) && !of_.port_.can_rest()) {
+      // Not within the call that starts it.
+      timer_ = of_.time_.at(began_, [weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->end(cannot_rest());
+      });
+      return;
+    }
+    if (limit) {
+      timer_ = of_.time_.at(*limit, [weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->time_is_up();
+      });
+    }
+    of_.port_.acquire(claim_, [self = shared_from_this()](store::acquired result) {
+      self->on_acquired(std::move(result));
+    });
+  }
+
+  void cancel(failure reason) override { withdraw(std::move(reason)); }
+
+ private:
+  void time_is_up() {
+    auto error = of_.port_.error_now(claim_->owner);
+    withdraw(error ? std::move(*error) : others_hold(*claim_));
+  }
+
+  void withdraw(failure reason) {
+    of_.port_.cancel(claim_->owner);
+    is_withdrawn_ = true;
+    end(std::move(reason));
+  }
+
+  void on_acquired(store::acquired result) {
+    if (auto* const failed = std::get_if<failure>(&result)) return end(std::move(*failed));
+    if (std::holds_alternative<store::refused>(result)) return end(others_hold(*claim_));
+    end(of_.begin(*claim_, std::get<store::granted>(result), waited()));
+  }
+
+  [[nodiscard]] duration waited() const {
+    return std::chrono::duration_cast<duration>(of_.time_.now() - began_);
+  }
+
+  void end(taken result) {
+    const auto self = shared_from_this();
+    if (!of_.operations_.remove(id_)) return;
+    of_.time_.cancel(std::exchange(timer_, 0));
+    if (const auto* const reason = std::get_if<failure>(&result)) {
+      report_unsuccessful(of_.journal_, *claim_, waited(), *reason, is_withdrawn_);
+    }
+    std::exchange(done_, nullptr)(std::move(result));
+  }
+
+  lease_manager& of_;
+  const op_id id_;
+  const store::claim_ptr claim_;
+  store::handler<taken> done_;
+  const time_point began_;
+  store::scheduler::timer timer_ = 0;
+  bool is_withdrawn_ = false;
+};
+
+lease_manager::lease_manager(store::scheduler& time, store::port& port, operations& all, on_loss lost)
     : time_{time},
       port_{port},
+      operations_{all},
       lost_{std::move(lost)},
       keeper_{time, port,
               [this](const lease_record_ptr& lease, loss_reason reason) { lose(lease, reason); }} {
   port_.on_revoked([this](const owner_id& owner, fencing_token token) {
-    const auto found = by_owner_.find(owner);
-    const lease_record_ptr lease = found == by_owner_.end() ? nullptr : found->second.lock();
+    const auto lease = find(owner);
     // Any client may have sent the notification, so the store is asked.
     if (lease && (!token || token == lease->hold.token)) keeper_.confirm_end(lease);
   });
   port_.on_release_requested([this](const owner_id& owner) { look_for_request(owner); });
 }
 
-lease_manager::~lease_manager() {
-  for (auto& [id, claim] : pending_) {
-    time_.cancel(claim.limit);
-    time_.cancel(claim.next_proof);
-  }
+lease_record_ptr lease_manager::find(const owner_id& owner) const {
+  const auto found = by_owner_.find(owner);
+  return found == by_owner_.end() ? nullptr : found->second.lock();
 }
 
-lease_manager::claim_id lease_manager::acquire(wish request, std::optional<time_point> limit,
-                                               std::function<void(taken)> done) {
-  const claim_id id = ++last_;
-  std::unique_ptr<const store::claim> observed;  // before the entry: there may be no memory for it
-  if (journal_ != nullptr && journal_->is_observed()) {
-    observed = std::make_unique<const store::claim>(request.claim);
-  }
-  pending& p = pending_[id];
-  p.owner = request.claim.owner;
-  p.done = std::move(done);
-  if (observed) p.began = time_.now();
-  p.claim = std::move(observed);
-  try {
-    start(id, std::move(request), limit);
-  } catch (...) {  // nothing was sent
-    if (const auto found = pending_.find(id); found != pending_.end()) {
-      time_.cancel(found->second.limit);
-      pending_.erase(found);
-    }
-    throw;
-  }
+op_id lease_manager::acquire(store::claim_ptr claim, std::optional<time_point> limit,
+                             store::handler<taken> done) {
+  const op_id id = operations_.next_id();
+  const auto started = std::make_shared<claiming>(*this, id, std::move(claim), std::move(done));
+  operations_.add(id, started);
+  started->start(limit);
   return id;
 }
 
-void lease_manager::start(claim_id id, wish request, std::optional<time_point> limit) {
-  pending& p = pending_.at(id);
-  if (limit) p.limit = time_.at(*limit, [this, id] { time_is_up(id); });
-  const bool rests = request.claim.grace != duration::zero() || request.at_least != duration::zero();
-  if (rests && !port_.can_rest()) {
-    p.next_proof = time_.at(time_.now(), [this, id] { finish(id, cannot_rest()); });  // not within this call
-    return;
-  }
-  request.claim.may_rest = rests;
-  ask(id, std::move(request));
+lease_record_ptr lease_manager::begin(const store::claim& claim, const store::granted& grant,
+                                      duration waited) {
+  auto lease = std::make_shared<lease_record>(claim, grant.token);
+  lease->client = client_;
+  lease->generation = generation_;
+  lease->granted_at = time_.now();
+  if (claim.at_least != duration::zero() || is_observed()) lease->metadata = claim.metadata;
+  by_owner_[claim.owner] = lease;
+  keeper_.add(lease, grant.valid_from);
+  report_granted(journal_, *lease, waited);
+  return lease;
 }
 
-void lease_manager::ask(claim_id id, wish request) {
-  store::claim claim = request.claim;
-  port_.acquire(std::move(claim), [this, id, request = std::move(request)](store::acquired result) {
-    on_acquired(id, request, std::move(result));
-  });
-}
-
-void lease_manager::finish(claim_id id, taken result) {
-  const auto found = pending_.find(id);
-  if (found == pending_.end()) return;
-  const pending p = std::move(found->second);
-  pending_.erase(found);
-  report_end(p, result);
-  time_.cancel(p.limit);
-  time_.cancel(p.next_proof);
-  p.done(std::move(result));
-}
-
-void lease_manager::report_end(const pending& claim, const taken& result) {
-  if (std::holds_alternative<lease_record_ptr>(result)) return;  // reported when it began
-  duration waited{};
-  if (claim.claim) waited = std::chrono::duration_cast<duration>(time_.now() - claim.began);
-  const auto* const reason = std::get_if<failure>(&result);
-  const bool failed = reason != nullptr && reason->code != errc::cancelled && reason->code != errc::closed;
-  report_refused(journal_, claim.claim.get(), waited, reason, claim.is_withdrawn && !failed);
-}
-
-void lease_manager::abandon(claim_id id, taken result) {
-  withdraw(id);
-  finish(id, std::move(result));
-}
-
-void lease_manager::withdraw(claim_id id) {
-  const auto found = pending_.find(id);
-  if (found == pending_.end()) return;
-  found->second.is_withdrawn = true;
-  if (const lease_record_ptr lease = std::exchange(found->second.doubtful, nullptr)) {
-    give_back(lease, nullptr);
-  } else {
-    port_.cancel(found->second.owner);
-  }
-}
-
-void lease_manager::cancel(claim_id id) {
-  withdraw(id);  // first: it needs less memory than the message
-  finish(id, failure{errc::cancelled, "the claim was cancelled"});
-}
-
-void lease_manager::release(const lease_record_ptr& lease, std::function<void(std::error_code)> done) {
-  const time_point now = time_.now();
-  check_at(lease, now);
+void lease_manager::release(const lease_record_ptr& lease, store::handler<std::error_code> done) {
+  check(lease);
   if (lease->state() != lease_record::phase::held) {
     if (done) done(lease->state() == lease_record::phase::lost ? errc::lost : errc::not_owner);
     return;
   }
-  let_go(lease, now);
-  end(lease, [done = std::move(done)](store::released outcome) {
+  lease->set_state(lease_record::phase::releasing);
+  report_released(journal_, *lease, time_.now());
+  forget(lease);
+  end_for_user(lease, [done = std::move(done)](store::released outcome) {
     if (!done) return;
     switch (outcome) {
       case store::released::done: return done({});
@@ -152,56 +163,44 @@ void lease_manager::release(const lease_record_ptr& lease, std::function<void(st
 }
 
 /// From now on it is no lease of its user.
-void lease_manager::let_go(const lease_record_ptr& lease, time_point now) {
-  lease->set_state(lease_record::phase::releasing);
-  if (lease->kept) report_released(journal_, *lease, now);  // otherwise it has never begun
+void lease_manager::forget(const lease_record_ptr& lease) {
   keeper_.remove(lease);
   by_owner_.erase(lease->hold.owner);
 }
 
-/// Ends the hold by the will of its user. Where it came sooner than the lock may be free, the name rests.
-void lease_manager::end(const lease_record_ptr& lease, std::function<void(store::released)> done) {
-  if (lease->is_unused || lease->rests_until() <= time_.now()) return give_back(lease, std::move(done));
-  // For people alone: what becomes of it does not matter. Before the last renewal, so that a caller who has
-  // the answer to that finds it.
-  if (lease->mode() == mode::exclusive) {
-    port_.annotate(lease->hold, as_released(*lease->metadata), ended_by(lease),
+/// Ends the hold by the will of its user. If that comes sooner than the lock may be free, the name rests.
+void lease_manager::end_for_user(const lease_record_ptr& lease, store::handler<store::released> done) {
+  const time_point until = lease->is_unused ? time_point{} : lease->rests_until();
+  if (until > time_.now() && lease->mode() == mode::exclusive) {
+    // For people alone: what becomes of it does not matter. Before the last renewal, so that a caller who has
+    // the answer to that finds it.
+    port_.annotate(lease->hold, as_released(*lease->metadata),
+                   std::max(lease->deadline(), time_.now()) + lease->hold.ttl,
                    [](const store::annotated&) {});
   }
-  rest(lease, lease->rests_until(), std::move(done));
+  end_at(lease, until, std::move(done));
 }
 
-/// The last renewal has a shorter time than the others: one that were carried out after it would lengthen the
-/// rest by a whole ttl.
-void lease_manager::rest(const lease_record_ptr& lease, time_point until,
-                         std::function<void(store::released)> done) {
-  const time_point give_up = ended_by(lease);
-  keeper_.after_renewals(lease, [this, lease, until, give_up, done = std::move(done)]() mutable {
-    port_.rest(lease->hold, until, give_up, [done = std::move(done)](store::released outcome) {
-      if (done) done(outcome);
-    });
+/// Ends the hold at the store; at once if that time has passed. A last renewal has a shorter time than the
+/// others, and an ordinary one that was carried out later would extend the hold by a whole ttl.
+void lease_manager::end_at(const lease_record_ptr& lease, time_point until,
+                           store::handler<store::released> done) {
+  // By then a whole ttl has passed at the store since the last renewal that may have reached it.
+  const time_point give_up = std::max(lease->deadline(), time_.now()) + lease->hold.ttl;
+  if (!done) done = [](store::released) {};
+  if (until <= time_.now()) return port_.release(lease->hold, give_up, std::move(done));
+  keeper_.after_renewals(lease, [this, lease, until, give_up, done = std::move(done)] {
+    port_.expire_at(lease->hold, until, give_up, done);
   });
 }
 
-void lease_manager::give_back(const lease_record_ptr& lease, std::function<void(store::released)> done) {
-  port_.release(lease->hold, ended_by(lease), [done = std::move(done)](store::released outcome) {
-    if (done) done(outcome);
-  });
-}
-
-/// By then a whole ttl has passed at the store since the last renewal that may have reached it.
-time_point lease_manager::ended_by(const lease_record_ptr& lease) const {
-  return std::max(lease->deadline(), time_.now()) + lease->hold.ttl;
-}
-
-void lease_manager::renew(const lease_record_ptr& lease, std::function<void(renewal)> done) {
+void lease_manager::renew(const lease_record_ptr& lease, store::handler<renewal> done) {
   check(lease);
   if (lease->state() != lease_record::phase::held) return done(renewal::lost);
   keeper_.renew(lease, std::move(done));
 }
 
-void lease_manager::downgrade(const lease_record_ptr& lease,
-                              std::function<void(std::optional<failure>)> done) {
+void lease_manager::downgrade(const lease_record_ptr& lease, store::handler<std::optional<failure>> done) {
   check(lease);
   if (lease->state() != lease_record::phase::held) {
     return done(failure{errc::lost, "the lease ended before it was downgraded"});
@@ -224,7 +223,7 @@ void lease_manager::downgrade(const lease_record_ptr& lease,
 }
 
 void lease_manager::annotate(const lease_record_ptr& lease, std::shared_ptr<const std::string> metadata,
-                             std::function<void(std::optional<failure>)> done) {
+                             store::handler<std::optional<failure>> done) {
   check(lease);
   if (lease->state() != lease_record::phase::held) {
     return done(failure{errc::lost, "the term ended before its value was replaced"});
@@ -236,32 +235,16 @@ void lease_manager::annotate(const lease_record_ptr& lease, std::shared_ptr<cons
                  });
 }
 
-/// A grant in doubt is a hold at the store, so it can be asked for before its lease begins. The notification
-/// does not come again.
-void lease_manager::keep_request(const owner_id& owner) {
-  for (auto& [id, claim] : pending_) {
-    if (claim.doubtful && claim.owner == owner) claim.release_requested = true;
-  }
-}
-
 /// Somebody may have asked the holder to release. The store has the reason.
 void lease_manager::look_for_request(const owner_id& owner) {
-  const auto found = by_owner_.find(owner);
-  const lease_record_ptr lease = found == by_owner_.end() ? nullptr : found->second.lock();
-  if (!lease) return keep_request(owner);
-  if (lease->release_request) return;
-  if (std::exchange(lease->is_inspected, true)) {
-    lease->inspect_again = true;
-    return;
-  }
+  const auto lease = find(owner);
+  if (!lease || lease->release_request || !lease->inspection.start()) return;
   port_.inspect(lease->hold.name, 0, lease->deadline(), [this, lease](const store::inspected& answer) {
-    lease->is_inspected = false;
-    const bool again = std::exchange(lease->inspect_again, false);
+    const bool again = lease->inspection.finish();
     const auto* const state = std::get_if<std::optional<lock_state>>(&answer);
     if (lease->state() != lease_record::phase::held) return;
     if (state != nullptr && *state) take_request(lease, **state);
-    // The answer may be older than the request of the next notification.
-    if (again && !lease->release_request) look_for_request(lease->hold.owner);
+    if (again) look_for_request(lease->hold.owner);
   });
 }
 
@@ -274,10 +257,8 @@ void lease_manager::take_request(const lease_record_ptr& lease, const lock_state
   }
 }
 
-void lease_manager::check(const lease_record_ptr& lease) { check_at(lease, time_.now()); }
-
-void lease_manager::check_at(const lease_record_ptr& lease, time_point now) {
-  if (lease->state() == lease_record::phase::held && now >= lease->deadline()) {
+void lease_manager::check(const lease_record_ptr& lease) {
+  if (lease->state() == lease_record::phase::held && time_.now() >= lease->deadline()) {
     lose(lease, deadline_reason(*lease));
   }
 }
@@ -288,27 +269,22 @@ void lease_manager::lose(const lease_record_ptr& lease, loss_reason reason) {
   lease->reason = reason == loss_reason::client_closed ? errc::closed : errc::lost;
   lease->set_state(lease_record::phase::lost);
   report_lost(journal_, *lease, time_.now());
-  keeper_.remove(lease);
-  by_owner_.erase(lease->hold.owner);
+  forget(lease);
   lost_(lease);
 }
 
 void lease_manager::after_loss(const lease_record_ptr& lease) {
   // A late renewal may have reached the store. Others should not wait for the rest of its ttl, but for the
   // grace alone.
-  const time_point rests_until = lease->deadline() + lease->margin + lease->grace;
-  const bool rests = lease->grace != duration::zero() && !lease->is_unused;
-  if (!rests || lease->loss == loss_reason::ended_at_store || rests_until <= time_.now()) {
-    return give_back(lease, nullptr);
-  }
-  rest(lease, rests_until, nullptr);
+  const bool rests =
+      lease->grace != duration::zero() && !lease->is_unused && lease->loss != loss_reason::ended_at_store;
+  end_at(lease, rests ? lease->deadline() + lease->margin + lease->grace : time_point{}, nullptr);
 }
 
 void lease_manager::close() {
-  while (!pending_.empty()) abandon(pending_.begin()->first, failure{errc::closed, "the client was closed"});
   for (const lease_record_ptr& lease : keeper_.all()) {
     lose(lease, loss_reason::client_closed);
-    end(lease, nullptr);
+    end_for_user(lease, nullptr);
   }
 }
 

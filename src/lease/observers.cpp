@@ -13,12 +13,7 @@ observers::observer_id observers::add(std::string name, on_report report) {
       time_, port_, std::move(name), patience_,
       [this, id](const store::inspected& answer) { return on_state(id, answer); });
   all_.emplace(id, observer{std::move(report), {}, std::move(looks)});
-  try {
-    look(id);
-  } catch (...) {
-    all_.erase(id);
-    throw;
-  }
+  look(id);
   return id;
 }
 

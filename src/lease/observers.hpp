@@ -27,7 +27,7 @@ class observers {
   observers(const observers&) = delete;
   observers& operator=(const observers&) = delete;
 
-  /// Begins with a look. \throws std::bad_alloc, or what the port throws. Then nothing is added.
+  /// Begins with a look.
   observer_id add(std::string name, on_report report);
   /// Something may have changed at the store.
   void look(observer_id id);

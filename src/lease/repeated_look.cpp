@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "core/single_flight.hpp"
+
 namespace holdfast::lease_core {
 
 namespace {
@@ -17,8 +19,7 @@ struct repeated_look::state {
   duration patience;
   on_seen seen;
   store::scheduler::timer next = 0;
-  bool looking = false;
-  bool look_again = false;  // a notification came during the look, which may be older
+  store::single_flight flight{};
   store::time_point last_look{};
 };
 
@@ -28,34 +29,25 @@ repeated_look::repeated_look(store::scheduler& time, store::port& port, std::str
 
 repeated_look::~repeated_look() { state_->time.cancel(state_->next); }
 
-bool repeated_look::is_looking() const { return state_->looking; }
-
 void repeated_look::look() { look(state_); }
 
 void repeated_look::look(const std::shared_ptr<state>& of) {
-  if (of->looking) {
-    of->look_again = true;
-    return;
-  }
   const auto now = of->time.now();
-  if (of->last_look != store::time_point{} && now < of->last_look + between_looks) {
-    return look_at(of, of->last_look + between_looks);
-  }
-  of->port.inspect(of->name, 0, now + of->patience,
-                   [weak = std::weak_ptr{of}](const store::inspected& answer) {
-                     const auto looked = weak.lock();
-                     if (!looked) return;
-                     looked->looking = false;
-                     const auto next = looked->seen(answer);
-                     if (weak.use_count() == 1) return;  // it was destroyed meanwhile
-                     const auto soon = looked->last_look + between_looks;
-                     look_at(looked, looked->look_again ? std::max(looked->time.now(), soon) : next);
-                   });
-  // Once it is under way, for it may fail; the port answers later.
+  const auto soon = of->last_look + between_looks;
+  if (!of->flight.is_in_flight() && of->last_look != store::time_point{} && now < soon)
+    return look_at(of, soon);
+  if (!of->flight.start()) return;
   of->time.cancel(std::exchange(of->next, 0));
-  of->looking = true;
-  of->look_again = false;
   of->last_look = now;
+  of->port.inspect(
+      of->name, 0, now + of->patience, [weak = std::weak_ptr{of}](const store::inspected& answer) {
+        const auto looked = weak.lock();
+        if (!looked) return;
+        const bool again = looked->flight.finish();
+        const auto next = looked->seen(answer);
+        if (weak.use_count() == 1) return;  // it was destroyed meanwhile
+        look_at(looked, again ? std::max(looked->time.now(), looked->last_look + between_looks) : next);
+      });
 }
 
 void repeated_look::look_at(const std::shared_ptr<state>& of, store::time_point when) {

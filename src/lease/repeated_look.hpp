@@ -27,8 +27,6 @@ class repeated_look {
 
   /// Something may have changed at the store.
   void look();
-  /// Whether a look is under way.
-  [[nodiscard]] bool is_looking() const;
 
  private:
   struct state;

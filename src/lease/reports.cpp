@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/metadata.hpp"
 
@@ -27,8 +28,8 @@ void describe(const lease_record& lease, event& e) {
 
 /// The lease has ended. A late renewal that nobody observed, and no answer confirmed, is counted now.
 void count_unconfirmed(events::journal& to, const lease_record& lease, time_point now) noexcept {
-  if (lease.is_late || lease.due_at == time_point::max()) return;
-  if (between(lease.due_at, now) >= lease.renewal_patience()) to.count_alone(counter::late_renewals);
+  if (lease.schedule.is_late || lease.schedule.due_at == time_point::max()) return;
+  if (between(lease.schedule.due_at, now) >= lease.renewal_patience()) to.count_alone(counter::late_renewals);
 }
 
 const char* text_of(loss_reason reason) {
@@ -53,20 +54,20 @@ void report_granted(events::journal* to, const lease_record& lease, duration wai
   });
 }
 
-void report_refused(events::journal* to, const store::claim* claim, duration waited, const failure* reason,
-                    bool withdrawn) noexcept {
+void report_unsuccessful(events::journal* to, const store::claim& claim, duration waited,
+                         const failure& reason, bool withdrawn) noexcept {
   if (to == nullptr) return;
-  const bool failed = reason != nullptr && !withdrawn;
-  to->count_alone(withdrawn ? counter::withdrawn : failed ? counter::failed : counter::refused);
-  if (claim == nullptr) return;
-  const event_kind kind = withdrawn ? event_kind::withdrawn
-                          : failed  ? event_kind::failed
-                                    : event_kind::refused;
+  const bool is_refused = reason.code == errc::timeout;
+  const bool by_user = is_refused || reason.code == errc::cancelled || reason.code == errc::closed;
+  const auto [which, kind] = withdrawn && by_user ? std::pair{counter::withdrawn, event_kind::withdrawn}
+                             : is_refused         ? std::pair{counter::refused, event_kind::refused}
+                                                  : std::pair{counter::failed, event_kind::failed};
+  to->count_alone(which);
   to->tell(kind, [&](event& e) {
-    events::describe(*claim, e);
+    events::describe(claim, e);
     e.elapsed = waited;
-    e.code = reason != nullptr ? reason->code : make_error_code(errc::timeout);
-    e.text = reason != nullptr ? reason->message : "others hold the name";
+    e.code = reason.code;
+    e.text = is_refused ? "others hold the name" : reason.message;
   });
 }
 
@@ -100,7 +101,7 @@ void report_overdue(events::journal* to, const lease_record& lease, time_point n
   to->count_alone(counter::late_renewals);
   to->tell(event_kind::renewal_late, [&](event& e) {
     describe(lease, e);
-    e.elapsed = between(lease.due_at, now);
+    e.elapsed = between(lease.schedule.due_at, now);
     e.code = errc::unavailable;
     e.text = "half of the ttl is over, and no renewal is confirmed; check the connection to the store";
   });
@@ -109,11 +110,11 @@ void report_overdue(events::journal* to, const lease_record& lease, time_point n
 void report_renewed(events::journal* to, const lease_record& lease, time_point now) noexcept {
   if (to == nullptr) return;
   to->count_alone(counter::renewals);
-  if (lease.due_at == time_point::max()) return;  // its user renewed it
-  const duration lateness = between(lease.due_at, now);
+  if (lease.schedule.due_at == time_point::max()) return;  // its user renewed it
+  const duration lateness = between(lease.schedule.due_at, now);
   to->lateness.add(lateness);
   if (lateness < lease.renewal_patience()) return;
-  if (!lease.is_late) to->count_alone(counter::late_renewals);
+  if (!lease.schedule.is_late) to->count_alone(counter::late_renewals);
   to->tell(event_kind::renewal_late, [&](event& e) {
     describe(lease, e);
     e.elapsed = lateness;

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <memory>
-#include <system_error>
-#include <variant>
-
 #include "base/failure.hpp"
 #include "core/journal.hpp"
 #include "lease/lease_record.hpp"
@@ -15,11 +11,10 @@ namespace holdfast::lease_core {
 
 /// The claim became this lease.
 void report_granted(events::journal* to, const lease_record& lease, duration waited) noexcept;
-/// The claim ended without a lease. The event needs the claim.
-/// \param reason empty: others hold the name.
+/// The claim ended without a lease.
 /// \param withdrawn by this client; else by the store's answer.
-void report_refused(events::journal* to, const store::claim* claim, duration waited, const failure* reason,
-                    bool withdrawn) noexcept;
+void report_unsuccessful(events::journal* to, const store::claim& claim, duration waited,
+                         const failure& reason, bool withdrawn) noexcept;
 void report_released(events::journal* to, const lease_record& lease, store::time_point now) noexcept;
 /// Once the record has its reason.
 void report_lost(events::journal* to, const lease_record& lease, store::time_point now) noexcept;

@@ -12,11 +12,11 @@ void claim_reports::update(const tickets::acquisition& claim, events::journal& t
       e.is_first = claim.came_first();
     });
   }
-  const auto& error = claim.last_error();
-  const std::error_code now = error ? error->code : std::error_code{};
+  const failure* const error = claim.last_error();
+  const std::error_code now = error != nullptr ? error->code : std::error_code{};
   const bool is_same = std::exchange(trouble_, now) == now && was_paused_ == claim.is_paused();
   was_paused_ = claim.is_paused();
-  if (!error || is_same) return;
+  if (error == nullptr || is_same) return;
   to.count_alone(events::counter::troubles);
   to.tell(event_kind::trouble, [&](event& e) {
     events::describe(claim.claim(), e);

@@ -10,12 +10,11 @@ namespace holdfast::runtime {
 /// Tells the journal what happens to a claim before it is answered. Under the core lock.
 class claim_reports {
  public:
-  explicit claim_reports(const tickets::acquisition& claim) : is_queued_{claim.claim().was_queued} {}
   /// After each event of the claim: tells what is new.
   void update(const tickets::acquisition& claim, events::journal& to) noexcept;
 
  private:
-  bool is_queued_;           // a claim that is made again has been told
+  bool is_queued_ = false;
   std::error_code trouble_;  // the trouble that goes on; none
   bool was_paused_ = false;  // see acquisition::is_paused; of that
 };

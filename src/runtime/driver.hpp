@@ -9,18 +9,16 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/call.hpp"
 #include "core/journal.hpp"
 #include "core/port.hpp"
 #include "core/request.hpp"
-#include "core/retrying_request.hpp"
 #include "core/scheduler.hpp"
 
 namespace holdfast::runtime {
 
 /// The port of a store: runs its machines over the store's link, and turns their actions into requests and
 /// timers, replies and ticks into their events. The simulator runs the very same driver.
-///
-/// Where memory runs out in a function of it, the process ends.
 class driver final : public store::port {
  public:
   /// Both must outlive the driver; the link must have stopped calling back before.
@@ -31,15 +29,15 @@ class driver final : public store::port {
   driver(const driver&) = delete;
   driver& operator=(const driver&) = delete;
 
-  void acquire(store::claim claim, store::handler<store::acquired> done) noexcept override;
-  void cancel(const owner_id& owner) noexcept override;
+  void acquire(store::claim_ptr claim, store::handler<store::acquired> done) override;
+  void cancel(const owner_id& owner) override;
   [[nodiscard]] std::optional<failure> error_now(const owner_id& owner) const override;
   void renew(std::vector<store::hold> holds, store::time_point answer_by,
              store::handler<store::renewals> done) override;
   void release(store::hold hold, store::time_point give_up, store::handler<store::released> done) override;
   [[nodiscard]] bool can_rest() const override { return link_.can_rest(); }
-  void rest(store::hold hold, store::time_point until, store::time_point give_up,
-            store::handler<store::released> done) override;
+  void expire_at(store::hold hold, store::time_point until, store::time_point give_up,
+                 store::handler<store::released> done) override;
   void downgrade(store::hold hold, store::time_point give_up, store::handler<store::lowered> done) override;
   void annotate(store::hold hold, std::shared_ptr<const std::string> metadata, store::time_point give_up,
                 store::handler<store::annotated> done) override;
@@ -62,25 +60,20 @@ class driver final : public store::port {
 
  private:
   using op_id = std::uint64_t;
-  struct operation;
+  class operation;
   template <class Machine, class Result>
-  struct operation_of;
-  struct holds;
-  template <class Result>
-  using retrying_request = store::retrying_request<tickets::request, tickets::reply, Result>;
+  class operation_of;
 
-  template <class Result, class Machine>
-  op_id add(Machine m, store::handler<Result> done);
-  template <class Result, class Machine>
-  void start(Machine m, store::handler<Result> done) noexcept;
+  /// Starts a machine. \return its number.
+  template <class Machine, class Result>
+  void start(Machine m, store::handler<Result> done, const owner_id* claimant = nullptr);
   /// Starts the machine of one request, or of several.
-  template <class Result>
-  void send_until_answered(retrying_request<Result> m, store::handler<Result> done) noexcept;
-  void end_holds(const std::string& name, const std::shared_ptr<holds>& seen, store::time_point give_up,
-                 store::handler<store::forced> done);
+  template <class Question, class Result>
+  void ask(Question question, const tickets::limits& until, store::handler<Result> done);
 
+  /// Memory that runs out here ends the process; see docs/guarantees.md.
   void feed(op_id id, const store::event<tickets::reply>& e) noexcept;
-  [[nodiscard]] std::unique_ptr<operation> take(op_id id);
+  void believe_no_ended_session(tickets::link::outcome& of);
   void on_notification(const store::notification& n);
   void everybody_looks();
   void tell_if_idle();
@@ -88,7 +81,7 @@ class driver final : public store::port {
   store::scheduler& time_;
   tickets::link& link_;
   op_id last_ = 0;
-  std::unordered_map<op_id, std::unique_ptr<operation>> running_;
+  std::unordered_map<op_id, std::shared_ptr<operation>> running_;
   std::size_t in_vain_ = 0;  // of them, those that the store refuses
   std::unordered_map<owner_id, op_id> claiming_;
   std::function<void(const owner_id&, fencing_token)> revoked_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -13,23 +14,24 @@
 
 namespace holdfast::runtime {
 
-struct driver::operation {
+class driver::operation {
+ public:
   operation() = default;
   operation(const operation&) = delete;
   operation& operator=(const operation&) = delete;
   virtual ~operation() = default;
-  /// What the machine wants. Its answer stays here, if it has a user, until `answer`.
+
+  /// What the machine wants, but for its answer.
   struct wants {
     std::optional<tickets::request> send;
     std::optional<store::time_point> wake_at;
-    bool answered = false;
     bool finished = false;
     bool in_vain = false;
   };
   virtual wants resume(store::time_point now, std::uint64_t random,
                        const store::event<tickets::reply>& e) = 0;
-  /// Runs the user's handler, which may destroy the operation.
-  virtual void answer() = 0;
+  /// Gives the answer of the machine, if it has one, to the user.
+  virtual void give_answer() = 0;
   virtual void forget_user() = 0;
   /// Of a claim: tells what its user cannot see otherwise.
   virtual void report(events::journal& /*to*/) {}
@@ -45,46 +47,40 @@ struct driver::operation {
 };
 
 template <class Machine, class Result>
-struct driver::operation_of final : operation {
-  static constexpr bool is_claim = std::is_same_v<Machine, tickets::acquisition>;
-  struct no_reports {
-    explicit no_reports(const Machine& /*of*/) {}
-  };
-  operation_of(Machine m, store::handler<Result> done) : machine{std::move(m)}, user{std::move(done)} {}
+class driver::operation_of final : public operation {
+ public:
+  operation_of(Machine m, store::handler<Result> done) : machine_{std::move(m)}, user_{std::move(done)} {}
+
   wants resume(store::time_point now, std::uint64_t random, const store::event<tickets::reply>& e) override {
-    auto step = machine.resume(now, random, e);
-    wants w;
-    w.send = std::move(step.send);
-    w.wake_at = step.wake_at;
-    w.finished = step.finished;
-    w.in_vain = step.in_vain;
-    if (step.answer && user) {
-      result = std::move(step.answer);
-      w.answered = true;
-    }
-    return w;
+    auto step = machine_.resume(now, random, e);
+    if (step.answer) answer_ = std::move(step.answer);
+    return {std::move(step.send), step.wake_at, step.finished, step.in_vain};
   }
-  void answer() override {
-    const store::handler<Result> done = *std::exchange(user, std::nullopt);
-    Result given = *std::exchange(result, std::nullopt);
-    if (done) done(std::move(given));
+  void give_answer() override {
+    if (!answer_ || !user_) return;
+    const auto user = std::exchange(user_, nullptr);
+    user(std::move(*answer_));
   }
-  void forget_user() override { user.reset(); }
+  void forget_user() override { user_ = nullptr; }
   void report(events::journal& to) override {
     // Once it is answered, or given up, its user hears the rest.
     if constexpr (is_claim) {
-      if (user && !result) reports.update(machine, to);
+      if (user_ && !answer_) reports_.update(machine_, to);
     }
   }
   [[nodiscard]] std::optional<failure> error_at(store::time_point now) const override {
-    if constexpr (is_claim) return machine.error_at(now);
+    if constexpr (is_claim) return machine_.error_at(now);
     return std::nullopt;
   }
 
-  Machine machine;
-  std::optional<store::handler<Result>> user;
-  std::optional<Result> result;
-  [[no_unique_address]] std::conditional_t<is_claim, claim_reports, no_reports> reports{machine};
+ private:
+  static constexpr bool is_claim = std::is_same_v<Machine, tickets::acquisition>;
+  struct no_reports {};
+
+  Machine machine_;
+  store::handler<Result> user_;
+  std::optional<Result> answer_;
+  [[no_unique_address]] std::conditional_t<is_claim, claim_reports, no_reports> reports_{};
 };
 
 }  // namespace holdfast::runtime

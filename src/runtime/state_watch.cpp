@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "core/translation.hpp"
+#include "core/questions.hpp"
 
 namespace holdfast::runtime {
 
@@ -68,12 +68,11 @@ void state_watch::inspect(const std::string& name, watched_name& n) {
 
 void state_watch::ask(const std::string& name, watched_name& n,
                       std::shared_ptr<tickets::listing_state> so_far) {
-  tickets::request r = tickets::inspect_request(name);
-  r.listed = std::move(so_far);
   n.is_asked = true;
-  send_(std::move(r), [this, name, number = n.number](const tickets::link::outcome& outcome) {
-    answered(name, number, outcome);
-  });
+  send_(tickets::inspecting{{}, name, tickets::all_waiters, std::move(so_far)}.next({}),
+        [this, name, number = n.number](const tickets::link::outcome& outcome) {
+          answered(name, number, outcome);
+        });
 }
 
 void state_watch::answered(const std::string& name, std::uint64_t number,

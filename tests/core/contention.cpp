@@ -8,7 +8,7 @@
 
 #include "core/describe.hpp"
 #include "core/faulty_link.hpp"
-#include "core/translation.hpp"
+#include "core/questions.hpp"
 #include "lease/lease_manager.hpp"
 #include "runtime/driver.hpp"
 
@@ -80,23 +80,24 @@ class contender {
   void claim() {
     if (retired_) return;
     if (one_in(8)) link_.cut_until(time_.now() + any(100ms, 4s));
-    lease_core::wish w;
-    w.claim = a_claim();
+    store::claim w = a_claim();
     owner_id::bytes_type bytes{};
     bytes[0] = number_;
     bytes[1] = static_cast<std::uint8_t>(++claims_);
     bytes[2] = static_cast<std::uint8_t>(claims_ >> 8U);
-    w.claim.owner = owner_id{bytes};
-    w.claim.ttl = ttl;
-    w.claim.mode = one_in(3) ? mode::shared : mode::exclusive;
-    w.claim.wait = !one_in(10);
+    w.owner = owner_id{bytes};
+    w.ttl = ttl;
+    w.mode = one_in(3) ? mode::shared : mode::exclusive;
+    w.wait = !one_in(10);
     w.margin = drift_margin;
     w.renews = !one_in(6);
     std::optional<store::time_point> limit;
     if (one_in(2)) limit = time_.now() + any(10ms, 3s);
     waits_ = true;
-    const auto which = book_.acquire(w, limit, [this](taken t) { on_taken(t); });
-    if (one_in(6)) after(any(0ms, 1s), [this, which] { book_.cancel(which); });
+    const auto which =
+        book_.acquire(std::make_shared<const store::claim>(w), limit, [this](taken t) { on_taken(t); });
+    if (one_in(6))
+      after(any(0ms, 1s), [this, which] { operations_.cancel(which, {errc::cancelled, "cancelled"}); });
   }
   void on_taken(const taken& t) {
     waits_ = false;
@@ -112,7 +113,8 @@ class contender {
   std::uint8_t number_;
   faulty_link link_;
   runtime::driver port_{time_, link_};
-  lease_core::lease_manager book_{time_, port_, [this](const lease_record_ptr& lease) {
+  lease_core::operations operations_;
+  lease_core::lease_manager book_{time_, port_, operations_, [this](const lease_record_ptr& lease) {
                                     sees_.lost(lease);
                                     if (lease->reason == errc::closed) return;
                                     time_.defer_callback([this, lease] { book_.after_loss(lease); });

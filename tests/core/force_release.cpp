@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/questions.hpp"
 #include "core/runner_fixture.hpp"
 #include "stores/memory/link/table.hpp"
 
@@ -165,10 +166,13 @@ TEST(force_release_at_a_store, carried_out_twice_leaves_the_next_holder) {
   };
   const auto first = claim(1);
   const auto second = claim(2);
-  const auto repeated = tickets::force_release_request("stock", first, first);
+  lock_state seen;
+  seen.holders.emplace_back().token = first;
+  const auto repeated = tickets::forcing::of("stock", seen, first)->next({});
   EXPECT_EQ(std::get<tickets::count>(carry_out(repeated)).value, 1U);
   EXPECT_EQ(std::get<tickets::count>(carry_out(repeated)).value, 0U);
-  const auto renewal = tickets::renew_request({{"stock", id(2), second, 30s}});
+  const auto renewal =
+      tickets::renewing{{}, {{"stock", id(2), second, 30s}}, store::time_point::max()}.next({});
   EXPECT_EQ(std::get<tickets::kept>(carry_out(renewal)).each, std::vector{true});
 }
 

@@ -153,10 +153,11 @@ TEST_F(keeper, tries_until_the_deadline_with_growing_pauses) {
 TEST_F(keeper, tries_at_least_once_a_second_and_several_times_in_a_ttl_whatever_the_policy_of_claims) {
   for (const duration ttl : {duration{30s}, duration{1s}}) {
     losses.clear();
-    const store::hold hold{"stock", id(1), fencing_token{1}, ttl};
-    keep(std::make_shared<lease_core::lease_record>(hold, mode::exclusive, 1, ttl / 100, true,
-                                                    retry_policy{}.first(40s)),
-         it.time.now());
+    store::claim slow = a_claim();
+    slow.ttl = ttl;
+    slow.margin = ttl / 100;
+    slow.retry.first(40s);
+    keep(std::make_shared<lease_core::lease_record>(slow, fencing_token{1}), it.time.now());
     it.time.run_for(ttl / 3);
     int tries = 0;
     for (; losses.empty(); ++tries) {

@@ -141,7 +141,7 @@ TEST_F(managed_leases, loses_no_lease_to_a_forged_notification_and_asks_once_at_
 }
 
 TEST_F(managed_leases, does_not_prolong_a_fixed_lease_because_of_a_notification) {
-  lease_core::wish fixed = a_wish();
+  store::claim fixed = a_claim();
   fixed.renews = false;
   const lease_record_ptr lease = hold(fixed);
   it.time.run_for(1s);
@@ -165,12 +165,12 @@ TEST_F(managed_leases, hears_no_revocation_of_what_it_has_released) {
 }
 
 TEST_F(managed_leases, ends_everything_when_it_is_closed) {
-  const lease_record_ptr lease = hold(a_wish(1));
-  const lease_record_ptr other = hold(a_wish(2));
-  ask(a_wish(3));
+  const lease_record_ptr lease = hold(a_claim(1));
+  const lease_record_ptr other = hold(a_claim(2));
+  ask(a_claim(3));
   it.answer(waiting_at(9));
-  ask(a_wish(4));  // its first reply is still to come
-  it.time.turn([&] { all.close(); });
+  ask(a_claim(4));  // its first reply is still to come
+  close();
   ASSERT_EQ(ends.size(), 4U);
   for (int i : {2, 3}) EXPECT_EQ(std::get<failure>(ends[i]).code, errc::closed);
   ASSERT_EQ(losses.size(), 2U);
@@ -189,7 +189,7 @@ TEST_F(managed_leases, ends_everything_when_it_is_closed) {
   }
   EXPECT_EQ(rest, (std::multiset<task>{task::withdraw, task::withdraw, task::release, task::release}));
   EXPECT_TRUE(idle);
-  all.close();
+  close();
   EXPECT_EQ(ends.size(), 4U);
   it.time.run_for(1h);
   EXPECT_EQ(it.link.open(), 0U);
@@ -285,9 +285,9 @@ TEST_F(downgrading, of_unknown_outcome_is_asked_for_again) {
 }
 
 TEST_F(downgrading, is_not_for_permits) {
-  lease_core::wish w = a_wish();
-  w.claim.mode = mode::permits;
-  w.claim.capacity = 3;
+  store::claim w = a_claim();
+  w.mode = mode::permits;
+  w.capacity = 3;
   const lease_record_ptr lease = hold(w);
   downgrade(lease);
   EXPECT_EQ(results, std::vector{make_error_code(errc::wrong_type)});

@@ -24,9 +24,9 @@ class lease_events : public managed_leases {
   }
 
   /// It waits for an answer longer than a ttl.
-  static lease_core::wish patient() {
-    lease_core::wish of = a_wish();
-    of.claim.retry.limit(60s);
+  static store::claim patient() {
+    store::claim of = a_claim();
+    of.retry.limit(60s);
     return of;
   }
 
@@ -128,7 +128,7 @@ TEST_F(lease_events, tell_that_the_store_grants_nothing_for_a_while) {
 }
 
 TEST_F(lease_events, tell_a_withdrawal_with_its_reason_and_nothing_of_what_follows) {
-  ask(a_wish(), it.time.now() + 5s);
+  ask(a_claim(), it.time.now() + 5s);
   it.answer(waiting_at(7));
   it.time.run_for(5s);
   ASSERT_EQ(kinds(), (kinds_of{event_kind::queued, event_kind::withdrawn}));
@@ -136,14 +136,14 @@ TEST_F(lease_events, tell_a_withdrawal_with_its_reason_and_nothing_of_what_follo
   EXPECT_EQ(events[1].elapsed, 5s);
   it.answer(retryable, it.link.open() - 1);
   EXPECT_EQ(events.size(), 2U) << "the withdrawal at the store is nobody's trouble";
-  const auto id = ask(a_wish(2));
-  it.time.turn([&] { all.cancel(id); });
+  const auto id = ask(a_claim(2));
+  cancel(id);
   EXPECT_EQ(events.back().code, errc::cancelled);
   EXPECT_EQ(book.statistics().withdrawn, 2U);
 }
 
 TEST_F(lease_events, tell_a_failure_where_the_store_did_not_answer_within_the_limit) {
-  ask(a_wish(), it.time.now() + 5s);
+  ask(a_claim(), it.time.now() + 5s);
   it.time.run_for(5s);
   ASSERT_EQ(kinds(), kinds_of{event_kind::failed});
   EXPECT_EQ(events[0].code, errc::unknown_outcome);
@@ -212,9 +212,9 @@ TEST_F(lease_events, tell_a_loss_at_the_deadline) {
 
 TEST_F(lease_events, tell_at_the_close_what_it_ends) {
   hold();
-  ask(a_wish(2));
+  ask(a_claim(2));
   events.clear();
-  it.time.turn([&] { all.close(); });
+  close();
   ASSERT_EQ(kinds(), (kinds_of{event_kind::withdrawn, event_kind::lost}));
   EXPECT_EQ(events[0].code, errc::closed);
   EXPECT_EQ(events[1].loss, loss_reason::client_closed);

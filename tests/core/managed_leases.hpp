@@ -13,20 +13,16 @@
 namespace holdfast::test {
 
 using lease_core::lease_record_ptr;
-using lease_core::not_had;
 using lease_core::taken;
 using phase = lease_core::lease_record::phase;
 
 /// A lease manager over a link that the test answers for, on virtual time.
 class managed_leases : public testing::Test {
  protected:
-  static lease_core::wish a_wish(std::uint8_t owner = 1) { return {a_claim(owner), margin, true}; }
-
-  lease_core::lease_manager::claim_id ask(const lease_core::wish& wish = a_wish(),
-                                          std::optional<store::time_point> limit = {}) {
-    lease_core::lease_manager::claim_id id = 0;
+  lease_core::op_id ask(const store::claim& wanted = a_claim(), std::optional<store::time_point> limit = {}) {
+    lease_core::op_id id = 0;
     it.time.turn([&] {
-      id = all.acquire(wish, limit, [this](taken t) {
+      id = all.acquire(std::make_shared<const store::claim>(wanted), limit, [this](taken t) {
         ended_at = it.time.now();
         ends.push_back(std::move(t));
       });
@@ -34,8 +30,8 @@ class managed_leases : public testing::Test {
     return id;
   }
   /// Asks, and is granted at once.
-  lease_record_ptr hold(const lease_core::wish& wish = a_wish(), std::uint64_t token = 7) {
-    ask(wish);
+  lease_record_ptr hold(const store::claim& wanted = a_claim(), std::uint64_t token = 7) {
+    ask(wanted);
     it.answer(granted_at(token), it.link.open() - 1);
     return std::get<lease_record_ptr>(ends.back());
   }
@@ -44,10 +40,11 @@ class managed_leases : public testing::Test {
   }
   [[nodiscard]] std::error_code failure_at_end() const {
     const auto* failed = ends.empty() ? nullptr : std::get_if<failure>(&ends.back());
-    return failed == nullptr ? std::error_code{} : failed->code;
+    return failed == nullptr || lease_core::is_refusal(*failed) ? std::error_code{} : failed->code;
   }
   [[nodiscard]] bool not_had_at_end() const {
-    return !ends.empty() && std::holds_alternative<not_had>(ends.back());
+    const auto* failed = ends.empty() ? nullptr : std::get_if<failure>(&ends.back());
+    return failed != nullptr && lease_core::is_refusal(*failed);
   }
   [[nodiscard]] bool is_being_released(const lease_record_ptr& lease) const {
     for (std::size_t i = 0; i < it.link.open(); ++i) {
@@ -63,7 +60,18 @@ class managed_leases : public testing::Test {
   std::vector<taken> ends;
   store::time_point ended_at;
   std::vector<std::error_code> released;
-  lease_core::lease_manager all{it.time, it.port, [this](const lease_record_ptr& lease) {
+  void cancel(lease_core::op_id which) {
+    it.time.turn([&] { operations.cancel(which, {errc::cancelled, "cancelled"}); });
+  }
+  void close() {
+    it.time.turn([&] {
+      operations.close({errc::closed, "closed"});
+      all.close();
+    });
+  }
+
+  lease_core::operations operations;
+  lease_core::lease_manager all{it.time, it.port, operations, [this](const lease_record_ptr& lease) {
                                   EXPECT_EQ(lease->state(), phase::lost);
                                   EXPECT_TRUE(lease->reason) << "it has its reason by then";
                                   losses.push_back(lease);

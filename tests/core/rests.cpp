@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/metadata.hpp"
-#include "core/end_of_hold.hpp"
 #include "core/managed_leases.hpp"
+#include "core/questions.hpp"
 
 namespace holdfast {
 namespace {
@@ -15,13 +15,13 @@ using tickets::task;
 
 class rests : public managed_leases {
  protected:
-  static lease_core::wish with_grace(duration grace) {
-    lease_core::wish wish = a_wish();
-    wish.claim.grace = grace;
+  static store::claim with_grace(duration grace) {
+    store::claim wish = a_claim();
+    wish.grace = grace;
     return wish;
   }
-  static lease_core::wish with_least(duration least) {
-    lease_core::wish wish = a_wish();
+  static store::claim with_least(duration least) {
+    store::claim wish = a_claim();
     wish.at_least = least;
     return wish;
   }
@@ -57,8 +57,8 @@ TEST_F(rests, a_waiting_claim_keeps_its_place_with_the_grace) {
 }
 
 TEST_F(rests, an_old_answer_is_asked_again_by_the_ttl_without_the_grace) {
-  lease_core::wish wish = with_grace(300s);
-  wish.claim.ttl = 12s;
+  store::claim wish = with_grace(300s);
+  wish.ttl = 12s;
   ask(wish);
   it.time.run_for(8s);
   it.answer(granted_at(7));
@@ -98,7 +98,7 @@ TEST_F(rests, a_release_does_not_wait_for_the_grace) {
 
 TEST_F(rests, closing_does_not_wait_for_the_grace) {
   const lease_record_ptr lease = hold(with_grace(15s));
-  it.time.turn([&] { all.close(); });
+  close();
   EXPECT_EQ(it.pending_tasks(), tasks{task::release});
 }
 
@@ -167,7 +167,7 @@ TEST_F(rests, a_renewal_says_until_when_it_may_be_sent) {
 }
 
 TEST_F(rests, a_release_after_the_least_time_is_a_usual_one) {
-  lease_core::wish wish = with_least(5s);
+  store::claim wish = with_least(5s);
   const lease_record_ptr lease = hold(wish);
   it.time.run_for(5s);
   release(lease);
@@ -176,7 +176,7 @@ TEST_F(rests, a_release_after_the_least_time_is_a_usual_one) {
 
 TEST_F(rests, closing_leaves_the_least_time_to_the_store) {
   const lease_record_ptr lease = hold(with_least(60s));
-  it.time.turn([&] { all.close(); });
+  close();
   EXPECT_EQ(lease->state(), phase::lost);
   EXPECT_EQ(it.pending_tasks(), (tasks{task::annotate, task::renew}));
   EXPECT_GT(it.port.busy(), 0U) << "the client waits for it";
@@ -184,7 +184,7 @@ TEST_F(rests, closing_leaves_the_least_time_to_the_store) {
 
 TEST_F(rests, a_store_of_sessions_refuses) {
   it.link.rests = false;
-  for (const lease_core::wish& each : {with_grace(1s), with_least(1s)}) {
+  for (const store::claim& each : {with_grace(1s), with_least(1s)}) {
     ask(each);
     it.time.run_for(0s);
     EXPECT_EQ(failure_at_end(), errc::invalid_argument);
@@ -196,16 +196,16 @@ TEST_F(rests, a_store_of_sessions_refuses) {
 /// The machine of the last renewal, by hand.
 class last_renewal : public testing::Test {
  protected:
-  tickets::end_of_hold::step feed(const store::event<tickets::reply>& e) { return it.resume(now, 0, e); }
-  tickets::end_of_hold::step reply(tickets::reply r) {
-    return feed(store::replied<tickets::reply>{std::move(r)});
-  }
-  tickets::end_of_hold::step fail(const store::request_error& t) {
-    return feed(store::replied<tickets::reply>{t});
-  }
+  using machine = tickets::call<tickets::ending>;
+  machine::step feed(const store::event<tickets::reply>& e) { return it.resume(now, 0, e); }
+  machine::step reply(tickets::reply r) { return feed(store::replied<tickets::reply>{std::move(r)}); }
+  machine::step fail(const store::request_error& t) { return feed(store::replied<tickets::reply>{t}); }
 
   store::time_point now = epoch;
-  tickets::end_of_hold it{{"stock", id(1), fencing_token{7}, 30s}, epoch + 100ms, epoch + 30s};
+  static machine of_a_hold() {
+    return {{{"stock", id(1), fencing_token{7}, 30s}, epoch + 100ms}, retry_policy{}, epoch + 30s};
+  }
+  machine it = of_a_hold();
 };
 
 TEST_F(last_renewal, is_tried_again_with_what_is_left) {
@@ -303,7 +303,7 @@ TEST_F(last_renewal, goes_on_no_longer_than_the_hold_lasts) {
 
 TEST_F(last_renewal, ends_where_no_try_would_find_the_hold) {
   for (const errc code : {errc::wrong_type, errc::closed, errc::exhausted}) {
-    it = tickets::end_of_hold{{"stock", id(1), fencing_token{7}, 30s}, epoch + 100ms, epoch + 30s};
+    it = of_a_hold();
     feed(store::started{});
     const auto s = fail({{code, "it is gone"}, false, false});
     EXPECT_EQ(s.answer, store::released::unknown);

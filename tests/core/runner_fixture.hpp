@@ -8,7 +8,6 @@
 
 #include "core/samples.hpp"
 #include "core/scripted_link.hpp"
-#include "core/translation.hpp"
 #include "core/virtual_time.hpp"
 #include "lease/lease_record.hpp"
 #include "runtime/driver.hpp"
@@ -44,13 +43,12 @@ struct runner_fixture {
 
 using tasks = std::vector<tickets::task>;
 
-inline constexpr duration margin = 302ms;
-
 [[nodiscard]] inline lease_core::lease_record_ptr a_lease(std::uint8_t owner, bool renews = true,
                                                           duration ttl = 30s) {
-  return std::make_shared<lease_core::lease_record>(
-      store::hold{"stock", id(owner), fencing_token{owner}, ttl}, mode::exclusive, 1, margin, renews,
-      retry_policy{});
+  store::claim c = a_claim(owner);
+  c.renews = renews;
+  c.ttl = ttl;
+  return std::make_shared<lease_core::lease_record>(c, fencing_token{owner});
 }
 
 }  // namespace holdfast::test

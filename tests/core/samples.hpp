@@ -14,6 +14,7 @@ namespace holdfast::test {
 using namespace std::chrono_literals;
 
 inline constexpr store::time_point epoch{std::chrono::hours{1}};
+inline constexpr duration margin = 302ms;
 
 /// The n-th owner, or client.
 [[nodiscard]] inline owner_id id(std::uint8_t n) {
@@ -28,6 +29,7 @@ inline constexpr store::time_point epoch{std::chrono::hours{1}};
   c.name = "stock";
   c.owner = id(owner);
   c.ttl = 30s;
+  c.margin = margin;
   c.wait = true;
   c.metadata = std::make_shared<const std::string>("somebody");
   return c;

@@ -14,7 +14,6 @@ namespace holdfast {
 namespace {
 
 using namespace test;
-using lease_core::set_failure;
 using lease_core::set_taken;
 using tickets::task;
 
@@ -23,14 +22,14 @@ class set_claims : public managed_leases {
   void SetUp() override {
     also_on_loss = [this](const lease_record_ptr& lease) { sets.lost(*lease); };
   }
-  static lease_core::wish named(const std::string& name, bool waits = true) {
-    lease_core::wish wish = a_wish();
-    wish.claim.name = name;
-    wish.claim.wait = waits;
+  static store::claim named(const std::string& name, bool waits = true) {
+    store::claim wish = a_claim();
+    wish.name = name;
+    wish.wait = waits;
     return wish;
   }
-  lease_core::set_claims::set_id ask_for_all(bool waits = true, std::optional<store::time_point> limit = {}) {
-    lease_core::set_claims::set_id id = 0;
+  lease_core::op_id ask_for_all(bool waits = true, std::optional<store::time_point> limit = {}) {
+    lease_core::op_id id = 0;
     it.time.turn([&] {
       id = sets.acquire({named("a", waits), named("b", waits), named("c", waits)}, limit,
                         [this](set_taken t) { ended.push_back(std::move(t)); });
@@ -45,10 +44,10 @@ class set_claims : public managed_leases {
     }
     return all_pending;
   }
-  [[nodiscard]] const set_failure& failure_of_set() const { return std::get<set_failure>(ended.at(0)); }
+  [[nodiscard]] const failure& failure_of_set() const { return std::get<failure>(ended.at(0)); }
 
   using requests = std::vector<std::pair<task, std::string>>;
-  lease_core::set_claims sets{it.time, all};
+  lease_core::set_claims sets{it.time, all, operations};
   std::vector<set_taken> ended;
 };
 
@@ -106,8 +105,8 @@ TEST_F(set_claims, that_only_try_end_with_a_failure_that_may_pass) {
   it.answer(granted_at(7));
   it.answer(store::request_error{{errc::unavailable, "no connection"}, true, false});
   it.answer(granted_at(9));
-  EXPECT_EQ(failure_of_set().name, 1U);
-  EXPECT_EQ(failure_of_set().reason.code, errc::unavailable);
+  EXPECT_EQ(failure_of_set().message.substr(0, 5), "'b': ");
+  EXPECT_EQ(failure_of_set().code, errc::unavailable);
 }
 
 TEST_F(set_claims, end_with_the_failure_that_does_not_pass) {
@@ -115,8 +114,8 @@ TEST_F(set_claims, end_with_the_failure_that_does_not_pass) {
   it.answer(store::request_error{{errc::unavailable, "no connection"}, true, false});
   it.answer(tickets::other_capacity{4});
   it.answer(granted_at(9));
-  EXPECT_EQ(failure_of_set().name, 1U);
-  EXPECT_EQ(failure_of_set().reason.code, errc::wrong_type);
+  EXPECT_EQ(failure_of_set().message.substr(0, 5), "'b': ");
+  EXPECT_EQ(failure_of_set().code, errc::wrong_type);
 }
 
 TEST_F(set_claims, wait_no_longer_than_their_limit_for_the_answers_to_their_tries) {
@@ -126,7 +125,7 @@ TEST_F(set_claims, wait_no_longer_than_their_limit_for_the_answers_to_their_trie
   EXPECT_TRUE(ended.empty());
   it.time.run_for(1ns);
   ASSERT_EQ(ended.size(), 1U);
-  EXPECT_EQ(failure_of_set().reason.code, errc::unknown_outcome) << "nobody is known to hold the others";
+  EXPECT_EQ(failure_of_set().code, errc::unknown_outcome) << "nobody is known to hold the others";
 }
 
 TEST_F(set_claims, that_only_try_keep_nothing) {
@@ -135,7 +134,7 @@ TEST_F(set_claims, that_only_try_keep_nothing) {
   it.answer(tickets::refused{});
   EXPECT_TRUE(ended.empty()) << "an answer is due";
   it.answer(granted_at(9));
-  EXPECT_TRUE(std::holds_alternative<not_had>(ended.at(0)));
+  EXPECT_TRUE(lease_core::is_refusal(failure_of_set()));
   EXPECT_EQ(pending(), (requests{{task::release, "c"}, {task::release, "a"}}));
 }
 
@@ -144,16 +143,16 @@ TEST_F(set_claims, that_fail_name_what_failed_and_keep_nothing) {
   it.answer(granted_at(7));
   it.answer(tickets::other_capacity{4});
   it.answer(granted_at(9));
-  EXPECT_EQ(failure_of_set().name, 1U);
-  EXPECT_EQ(failure_of_set().reason.code, errc::wrong_type);
+  EXPECT_EQ(failure_of_set().message.substr(0, 5), "'b': ");
+  EXPECT_EQ(failure_of_set().code, errc::wrong_type);
   EXPECT_EQ(pending(), (requests{{task::release, "a"}, {task::release, "c"}}));
 }
 
 TEST_F(set_claims, that_are_cancelled_withdraw_what_is_under_way) {
   const auto id = ask_for_all();
   it.answer(granted_at(7));
-  it.time.turn([&] { sets.cancel(id); });
-  EXPECT_EQ(failure_of_set().reason.code, errc::cancelled);
+  cancel(id);
+  EXPECT_EQ(failure_of_set().code, errc::cancelled);
   EXPECT_EQ(ended.size(), 1U);
   // The tries are not known to have been refused: once they are answered, what they got is given back.
   it.answer(granted_at(8), 0);
@@ -166,7 +165,7 @@ TEST_F(set_claims, that_are_cancelled_withdraw_what_is_under_way) {
   }
   std::sort(given_back.begin(), given_back.end());
   EXPECT_EQ(given_back, (std::vector<std::string>{"a", "b", "c"}));
-  it.time.turn([&] { sets.cancel(id); });  // once more
+  cancel(id);  // once more
   EXPECT_EQ(ended.size(), 1U);
 }
 
@@ -179,7 +178,7 @@ TEST_F(set_claims, wait_no_longer_than_their_limit_in_all) {
   it.time.run_until(epoch + 2s - 1ns);
   EXPECT_TRUE(ended.empty());
   it.time.run_for(1ns);
-  EXPECT_TRUE(std::holds_alternative<not_had>(ended.at(0)));
+  EXPECT_TRUE(lease_core::is_refusal(failure_of_set()));
   EXPECT_EQ(pending(), (requests{{task::withdraw, "b"}, {task::release, "a"}}));
 }
 
@@ -209,10 +208,10 @@ TEST_F(set_claims, go_back_to_a_name_that_is_lost_while_they_wait) {
 // Nobody has worked under it. The set itself would wait behind the rest.
 TEST_F(set_claims, leave_no_rest_of_a_name_that_is_lost_while_they_wait) {
   it.time.turn([&] {
-    std::vector<lease_core::wish> wishes{named("a"), named("b")};
-    for (lease_core::wish& each : wishes) {
-      each.claim.grace = 60s;
-      each.claim.retry.limit(1h);  // the wait goes on while the store is silent
+    std::vector<store::claim> wishes{named("a"), named("b")};
+    for (store::claim& each : wishes) {
+      each.grace = 60s;
+      each.retry.limit(1h);  // the wait goes on while the store is silent
     }
     sets.acquire(std::move(wishes), std::nullopt, [this](set_taken t) { ended.push_back(std::move(t)); });
   });
@@ -253,8 +252,8 @@ TEST_F(set_claims, end_with_the_client) {
   it.answer(granted_at(7));
   it.answer(tickets::refused{});
   it.answer(granted_at(9));
-  it.time.turn([&] { all.close(); });
-  EXPECT_EQ(failure_of_set().reason.code, errc::closed);
+  close();
+  EXPECT_EQ(failure_of_set().code, errc::closed);
 }
 
 }  // namespace

@@ -21,17 +21,17 @@ class set_terms : public managed_leases {
   void SetUp() override {
     also_on_loss = [this](const lease_record_ptr& lease) { sets.lost(*lease); };
   }
-  lease_core::set_claims::set_id ask_for_all(bool waits = true, bool renews = true, duration ttl = 30s,
-                                             std::optional<store::time_point> limit = {}) {
-    lease_core::set_claims::set_id id = 0;
+  lease_core::op_id ask_for_all(bool waits = true, bool renews = true, duration ttl = 30s,
+                                std::optional<store::time_point> limit = {}) {
+    lease_core::op_id id = 0;
     it.time.turn([&] {
-      std::vector<lease_core::wish> wishes;
+      std::vector<store::claim> wishes;
       for (const char* name : {"a", "b", "c"}) {
-        wishes.push_back(a_wish());
+        wishes.push_back(a_claim());
         wishes.back().renews = renews;
-        wishes.back().claim.name = name;
-        wishes.back().claim.wait = waits;
-        wishes.back().claim.ttl = ttl;
+        wishes.back().name = name;
+        wishes.back().wait = waits;
+        wishes.back().ttl = ttl;
       }
       id = sets.acquire(std::move(wishes), limit, [this](set_taken t) { ended.push_back(std::move(t)); });
     });
@@ -80,7 +80,7 @@ class set_terms : public managed_leases {
     ADD_FAILURE() << "nothing is asked of " << name << " at " << (it.time.now() - epoch).count();
   }
 
-  lease_core::set_claims sets{it.time, all};
+  lease_core::set_claims sets{it.time, all, operations};
   std::vector<set_taken> ended;
   int withdrawn = 0;
 };
@@ -141,14 +141,11 @@ TEST_P(closed_set_terms, acquire_nothing_anew) {
   ask_for_all(true, false);
   grant_one_after_the_other();
   if (GetParam()) fail_all();
-  it.time.turn([&] {
-    sets.close();
-    all.close();
-  });
+  close();
   ASSERT_EQ(ended.size(), 1U);
-  const auto* const failed = std::get_if<lease_core::set_failure>(&ended[0]);
+  const auto* const failed = std::get_if<failure>(&ended[0]);
   ASSERT_NE(failed, nullptr);
-  EXPECT_EQ(failed->reason.code, errc::closed);
+  EXPECT_EQ(failed->code, errc::closed);
   while (it.link.open() != 0) {
     EXPECT_NE(it.link.request().kind, task::acquire);
     if (it.link.request().kind == task::renew) {
@@ -167,9 +164,9 @@ INSTANTIATE_TEST_SUITE_P(, closed_set_terms, testing::Bool());
 TEST_F(set_terms, fixed_leases_that_are_cancelled_at_their_last_renewal_are_released) {
   const auto id = ask_for_all(true, false);
   grant_one_after_the_other();
-  it.time.turn([&] { sets.cancel(id); });
+  cancel(id);
   ASSERT_EQ(ended.size(), 1U);
-  EXPECT_TRUE(std::holds_alternative<lease_core::set_failure>(ended[0]));
+  EXPECT_TRUE(std::holds_alternative<failure>(ended[0]));
   std::size_t releases = 0;
   for (std::size_t i = 0; i < it.link.open(); ++i) {
     releases += tickets::is_release(it.link.request(i).kind) ? 1 : 0;
@@ -225,7 +222,7 @@ TEST_F(set_terms, that_only_try_and_lose_a_name_meanwhile_say_so) {
   reply_to(task::acquire, "c", granted_at(9));
   reply_to(task::look, "c", granted_at(9));  // the grant is old
   ASSERT_EQ(ended.size(), 1U);
-  EXPECT_FALSE(std::holds_alternative<not_had>(ended[0])) << "no other holds anything";
+  EXPECT_FALSE(lease_core::is_refusal(std::get<failure>(ended[0]))) << "no other holds anything";
 }
 
 // The server takes longer for the tries of a round than a ttl lasts: nobody else is there.
@@ -259,7 +256,7 @@ TEST_F(set_terms, that_cannot_be_held_within_their_ttl_say_so_in_the_end) {
     if (HasFailure()) break;
   }
   ASSERT_EQ(ended.size(), 1U) << "after " << rounds << " rounds";
-  EXPECT_EQ(std::get<lease_core::set_failure>(ended[0]).reason.code, errc::lost);
+  EXPECT_EQ(std::get<failure>(ended[0]).code, errc::lost);
 }
 
 }  // namespace

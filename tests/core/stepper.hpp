@@ -19,7 +19,8 @@ class stepper {
  public:
   using step = tickets::acquisition::step;
 
-  explicit stepper(store::claim claim = a_claim()) : machine_{std::move(claim)} {}
+  explicit stepper(store::claim claim = a_claim())
+      : machine_{std::make_shared<const store::claim>(std::move(claim))} {}
 
   step start() { return feed(store::started{}); }
   step wake() { return feed(store::woken{}); }
@@ -51,7 +52,7 @@ class stepper {
   store::time_point now = epoch;
   std::uint64_t chance = 0;
 
-  [[nodiscard]] const std::optional<failure>& last_error() const { return machine_.last_error(); }
+  [[nodiscard]] const failure* last_error() const { return machine_.last_error(); }
 
  private:
   step feed(const store::event<tickets::reply>& e) {

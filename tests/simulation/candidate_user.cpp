@@ -40,8 +40,13 @@ bool is_sure(const std::optional<lock_state>& seen) {
 }  // namespace
 
 candidate_user::candidate_user(surroundings& around, host& at, lease_core::lease_manager& leases,
-                               store::port& port, store::scheduler& time)
-    : around_{around}, host_{at}, leases_{leases}, port_{port}, observers_{time, port, patience} {}
+                               lease_core::operations& all, store::port& port, store::scheduler& time)
+    : around_{around},
+      host_{at},
+      leases_{leases},
+      operations_{all},
+      port_{port},
+      observers_{time, port, patience} {}
 
 void candidate_user::live() {
   if (observer_ == 0) {
@@ -93,58 +98,57 @@ std::string candidate_user::new_value() {
          std::to_string(++values_);
 }
 
-lease_core::wish candidate_user::wish_for(duration ttl) {
+store::claim candidate_user::claim_for(duration ttl) {
   value_ = new_value();
   claimant self;
   self.host = "host-" + std::to_string(host_.number());
   self.value = value_;
   metadata_ = std::make_shared<const std::string>(to_metadata(self));
-  lease_core::wish w;
-  store::claim& c = w.claim;
+  store::claim c;
   c.name = name_of(election_name);
   c.owner = drawn(around_.in.chance);
   c.ttl = ttl;
   c.election = true;
   c.wait = true;
   c.metadata = metadata_;
-  w.margin = lock_options{}.ttl(c.ttl).drift_margin();
-  return w;
+  c.margin = lock_options{}.ttl(c.ttl).drift_margin();
+  return c;
 }
 
 void candidate_user::campaign() {
   if (retired_) return;
   randomness& chance = around_.in.chance;
-  lease_core::wish w = wish_for(usual_ttls.at(chance.below(usual_ttls.size())));
-  w.claim.wait = !chance.one_in(8);
-  if (!w.claim.wait) w.claim.retry.limit(0s);
-  if (around_.has_rests && w.claim.ttl < longest_ttl && chance.one_in(4)) {
-    w.claim.grace = chance.between(50ms, longest_ttl - w.claim.ttl);
+  store::claim w = claim_for(usual_ttls.at(chance.below(usual_ttls.size())));
+  w.wait = !chance.one_in(8);
+  if (!w.wait) w.retry.limit(0s);
+  if (around_.has_rests && w.ttl < longest_ttl && chance.one_in(4)) {
+    w.grace = chance.between(50ms, longest_ttl - w.ttl);
   }
   w.renews = !chance.one_in(8);
   std::optional<duration> limit;
-  if (w.claim.wait && chance.one_in(3)) limit = chance.between(10ms, 2s);
+  if (w.wait && chance.one_in(3)) limit = chance.between(10ms, 2s);
   ask(std::move(w), limit);
   if (!chance.one_in(8)) return;
   host_.hear_after(chance.between(0ms, 1s), [this, which = *claim_] {
-    if (claim_ == which) leases_.cancel(which);
+    if (claim_ == which) operations_.cancel(which, {errc::cancelled, "cancelled"});
   });
 }
 
-void candidate_user::ask(lease_core::wish wish, std::optional<duration> limit) {
+void candidate_user::ask(store::claim wanted, std::optional<duration> limit) {
   ++around_.operations;
   around_.in.note("campaigns", host_.number());
   around_.elections->proclaims(value_, 0);
   std::optional<store::time_point> until;
   if (limit) until = host_.now() + *limit;
   claim_ = 0;  // nothing answers within the call
-  claim_ = leases_.acquire(std::move(wish), until, [this](lease_core::taken t) {
-    host_.defer_callback([this, t = std::move(t)] { on_taken(t); });
-  });
+  claim_ = leases_.acquire(
+      std::make_shared<const store::claim>(std::move(wanted)), until,
+      [this](lease_core::taken t) { host_.defer_callback([this, t = std::move(t)] { on_taken(t); }); });
 }
 
 void candidate_user::on_taken(const lease_core::taken& t) {
   claim_.reset();
-  around_.in.note("campaign ends", host_.number(), t.index());
+  around_.in.note("campaign ends", host_.number(), kind_of(t));
   if (const auto* lease = std::get_if<lease_record_ptr>(&t)) return lead(*lease);
   if (retired_ && !before_) around_.in.violated("a campaign failed although nothing hindered it");
   go_on();
@@ -159,7 +163,8 @@ void candidate_user::lead(const lease_record_ptr& lease) {
   const std::uint64_t term = ++terms_;
   around_.sees.granted(host_, lease);
   around_.elections->elected(host_, lease);
-  lease->on_lost.emplace_back(0, [this, l = lease.get(), since](std::error_code) { on_lost(*l, since); });
+  lease->on_lost.push_back(
+      {0, false, [this, l = lease.get(), since](std::error_code) { on_lost(*l, since); }});
   if (is_last_) return proclaim();
   const duration length = retired_ ? duration{1ms} : chance.between(0ms, chance.one_in(4) ? 5s : 500ms);
   for (std::uint64_t values = retired_ ? 0 : chance.below(4); values > 0; --values) {
@@ -222,7 +227,7 @@ void candidate_user::go_on() {
   if (!std::exchange(before_, false)) {
     is_done_ = true;
   } else {
-    ask(wish_for(longest_ttl), std::nullopt);
+    ask(claim_for(longest_ttl), std::nullopt);
   }
 }
 
@@ -233,13 +238,13 @@ void candidate_user::retire() {
     resign();
   } else if (!claim_) {
     before_ = false;
-    ask(wish_for(longest_ttl), std::nullopt);
+    ask(claim_for(longest_ttl), std::nullopt);
   }
 }
 
 void candidate_user::lead_last() {
   is_last_ = true;
-  ask(wish_for(longest_ttl), std::nullopt);
+  ask(claim_for(longest_ttl), std::nullopt);
 }
 
 void candidate_user::resign_last() {

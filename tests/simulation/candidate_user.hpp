@@ -18,8 +18,8 @@ namespace holdfast::sim {
 /// One who campaigns, proclaims and resigns, looks who leads, and observes the election.
 class candidate_user {
  public:
-  candidate_user(surroundings& around, host& at, lease_core::lease_manager& leases, store::port& port,
-                 store::scheduler& time);
+  candidate_user(surroundings& around, host& at, lease_core::lease_manager& leases,
+                 lease_core::operations& all, store::port& port, store::scheduler& time);
 
   void live();
   /// Finishes what it is at, soon; then leads once, however long it has to wait.
@@ -45,24 +45,25 @@ class candidate_user {
   void look_now_and_then();
   void look();
   void campaign();
-  void ask(lease_core::wish wish, std::optional<duration> limit);
+  void ask(store::claim wanted, std::optional<duration> limit);
   void on_taken(const lease_core::taken& t);
   void lead(const lease_record_ptr& lease);
   void proclaim();
   void resign();
   void on_lost(const lease_core::lease_record& lease, instant since);
   void go_on();
-  [[nodiscard]] lease_core::wish wish_for(duration ttl);
+  [[nodiscard]] store::claim claim_for(duration ttl);
   [[nodiscard]] std::string new_value();
 
   surroundings& around_;
   host& host_;
   lease_core::lease_manager& leases_;
+  lease_core::operations& operations_;
   store::port& port_;
   bent_lease::observers observers_;
   bent_lease::observers::observer_id observer_ = 0;
   std::shared_ptr<election_watch::reports> reports_;
-  std::optional<lease_core::lease_manager::claim_id> claim_;
+  std::optional<lease_core::op_id> claim_;
   lease_record_ptr lease_;
   std::uint64_t terms_ = 0;  // a number for each
   std::uint64_t values_ = 0;

@@ -15,17 +15,17 @@ client::process::process(surroundings& around, client& of)
       driver{driver_of(around.with, of.at, watched)},
       seams{spoiled_core(around.with, of.at, *driver)},
       port{seams.port ? *seams.port : *driver, around, of.at, watched},
-      leases{time(of), port,
+      leases{time(of), port, operations,
              [this, h = &of.at](const lease_core::lease_record_ptr& lease) {
                // As client_core::announce_loss.
                sets.lost(*lease);
                h->defer_callback([this, h, lease, actions = std::exchange(lease->on_lost, {})] {
-                 for (const auto& [number, action] : actions) action(lease->reason);
+                 for (const auto& each : actions) each.action(lease->reason);
                  if (lease->reason == errc::closed) return;
                  h->defer_callback([this, lease] { leases.after_loss(lease); });
                });
              }},
-      sets{time(of), leases} {}
+      sets{time(of), leases, operations} {}
 
 client::client(surroundings& around, std::uint8_t number, clock boot, clock wall, duration latency,
                std::size_t users)
@@ -40,16 +40,17 @@ void client::start() {
   way.connect_soon();
   const bool campaigns = around_.elections != nullptr;
   for (std::size_t i = campaigns ? 1 : 0; i < users_; ++i) {
-    process_->users.emplace_back(around_, at, process_->leases);
+    process_->users.emplace_back(around_, at, process_->leases, process_->operations);
     at.turn([this] { process_->users.back().live(); });
   }
   if (campaigns) {
-    process_->of_election.emplace(around_, at, process_->leases, process_->port, process_->time(*this));
+    process_->of_election.emplace(around_, at, process_->leases, process_->operations, process_->port,
+                                  process_->time(*this));
     at.turn([this] { process_->of_election->live(); });
   }
   if (around_.requests != nullptr) start_requests();
   if (!around_.has_sets) return;
-  process_->of_several.emplace(around_, at, process_->leases, process_->sets);
+  process_->of_several.emplace(around_, at, process_->leases, process_->sets, process_->operations);
   at.turn([this] { process_->of_several->live(); });
 }
 
@@ -86,6 +87,7 @@ void client::close() {
   if (!process_) return;
   at.turn([this] {
     if (process_->of_election) process_->of_election->close();
+    process_->operations.close({errc::closed, "the client was closed"});
     process_->leases.close();
   });
 }

@@ -59,6 +59,7 @@ class client {
     std::unique_ptr<store::port> driver;
     spoiled_seams seams;
     watched_port port;
+    lease_core::operations operations;
     lease_core::lease_manager leases;
     bent_lease::set_claims sets;
     std::deque<user> users;

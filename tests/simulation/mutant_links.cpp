@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/translation.hpp"
+#include "core/questions.hpp"
 #include "runtime/driver.hpp"
 #include "simulation/link_shell.hpp"
 #include "simulation/mutant_ports.hpp"
@@ -28,7 +28,7 @@ class two_step_link final : public link_shell {
   void send(tickets::request request, on_reply done) override {
     if (request.kind != task::release) return link_shell::send(std::move(request), std::move(done));
     link_shell::send(
-        tickets::inspect_request(request.name),
+        tickets::inspecting{{}, request.name}.next({}),
         [this, request, done = std::move(done)](const outcome& seen) { end(request, seen, done); });
   }
 
@@ -41,12 +41,14 @@ class two_step_link final : public link_shell {
       for (const claim_state& c : state->holders) ours = ours || c.owner == request.owner.hex();
     }
     if (!ours) return done(tickets::reply{tickets::nothing{}});
-    link_shell::send(tickets::force_release_request(request.name, {}, request.last),
-                     [done](const outcome& ended) {
-                       if (const auto* failed = std::get_if<store::request_error>(&ended))
-                         return done(*failed);
-                       done(tickets::reply{tickets::done{}});
-                     });
+    tickets::request all;
+    all.kind = tickets::task::force_release;
+    all.name = request.name;
+    all.last = request.last;
+    link_shell::send(std::move(all), [done](const outcome& ended) {
+      if (const auto* failed = std::get_if<store::request_error>(&ended)) return done(*failed);
+      done(tickets::reply{tickets::done{}});
+    });
   }
 };
 

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 class late_dater final : public port_shell {
  public:
   late_dater(store::port& inner, const store::scheduler& time) : port_shell{inner}, time_{time} {}
-  void acquire(store::claim claim, store::handler<store::acquired> done) override {
+  void acquire(store::claim_ptr claim, store::handler<store::acquired> done) override {
     port_shell::acquire(std::move(claim), [this, done = std::move(done)](store::acquired result) {
       if (auto* grant = std::get_if<store::granted>(&result)) grant->valid_from = time_.now();
       done(std::move(result));
@@ -40,8 +40,8 @@ class late_dater final : public port_shell {
 class late_elector final : public port_shell {
  public:
   late_elector(store::port& inner, const store::scheduler& time) : port_shell{inner}, time_{time} {}
-  void acquire(store::claim claim, store::handler<store::acquired> done) override {
-    if (!claim.election) return port_shell::acquire(std::move(claim), std::move(done));
+  void acquire(store::claim_ptr claim, store::handler<store::acquired> done) override {
+    if (!claim->election) return port_shell::acquire(std::move(claim), std::move(done));
     port_shell::acquire(std::move(claim), [this, done = std::move(done)](store::acquired result) {
       if (auto* grant = std::get_if<store::granted>(&result)) grant->valid_from = time_.now();
       done(std::move(result));
@@ -56,7 +56,7 @@ class late_elector final : public port_shell {
 class certain_port final : public port_shell {
  public:
   using port_shell::port_shell;
-  void acquire(store::claim claim, store::handler<store::acquired> done) override {
+  void acquire(store::claim_ptr claim, store::handler<store::acquired> done) override {
     port_shell::acquire(std::move(claim), [done = std::move(done)](store::acquired result) {
       auto* const failed = std::get_if<failure>(&result);
       if (failed != nullptr && failed->code == errc::unknown_outcome) failed->code = errc::unavailable;
@@ -171,8 +171,8 @@ class faint_hearted_port final : public port_shell {
 class forgetful_port final : public port_shell {
  public:
   using port_shell::port_shell;
-  void acquire(store::claim claim, store::handler<store::acquired> done) override {
-    const owner_id owner = claim.owner;
+  void acquire(store::claim_ptr claim, store::handler<store::acquired> done) override {
+    const owner_id owner = claim->owner;
     port_shell::acquire(std::move(claim), [this, owner, done = std::move(done)](store::acquired result) {
       if (!cancelled_.contains(owner)) done(std::move(result));
     });
@@ -245,8 +245,8 @@ class hasty_port final : public port_shell {
 class own_token_port final : public port_shell {
  public:
   own_token_port(store::port& inner, const host& at) : port_shell{inner}, host_{at} {}
-  void acquire(store::claim claim, store::handler<store::acquired> done) override {
-    const owner_id owner = claim.owner;
+  void acquire(store::claim_ptr claim, store::handler<store::acquired> done) override {
+    const owner_id owner = claim->owner;
     port_shell::acquire(std::move(claim), [this, owner, done = std::move(done)](store::acquired result) {
       if (auto* grant = std::get_if<store::granted>(&result)) {
         real_[owner] = grant->token;
@@ -264,10 +264,10 @@ class own_token_port final : public port_shell {
     hold.token = real_.at(hold.owner);
     port_shell::release(std::move(hold), give_up, std::move(done));
   }
-  void rest(store::hold hold, store::time_point until, store::time_point give_up,
-            store::handler<store::released> done) override {
+  void expire_at(store::hold hold, store::time_point until, store::time_point give_up,
+                 store::handler<store::released> done) override {
     hold.token = real_.at(hold.owner);
-    port_shell::rest(std::move(hold), until, give_up, std::move(done));
+    port_shell::expire_at(std::move(hold), until, give_up, std::move(done));
   }
   void downgrade(store::hold hold, store::time_point give_up, store::handler<store::lowered> done) override {
     hold.token = real_.at(hold.owner);
@@ -284,22 +284,23 @@ class restless_port final : public port_shell {
  public:
   restless_port(mutant which, store::port& inner, const store::scheduler& time)
       : port_shell{inner}, which_{which}, time_{time} {}
-  void acquire(store::claim claim, store::handler<store::acquired> done) override {
-    if (which_ == mutant::grace_forgotten) claim.grace = {};
-    if (claim.grace != duration::zero()) graces_[claim.owner] = claim.grace;
-    port_shell::acquire(std::move(claim), std::move(done));
+  void acquire(store::claim_ptr claim, store::handler<store::acquired> done) override {
+    store::claim c = *claim;
+    if (which_ == mutant::grace_forgotten) c.grace = {};
+    if (c.grace != duration::zero()) graces_[c.owner] = c.grace;
+    port_shell::acquire(std::make_shared<const store::claim>(std::move(c)), std::move(done));
   }
   void release(store::hold hold, store::time_point give_up, store::handler<store::released> done) override {
     const auto found = graces_.find(hold.owner);
     if (found == graces_.end() || which_ != mutant::grace_delays_release) {
       return port_shell::release(std::move(hold), give_up, std::move(done));
     }
-    port_shell::rest(std::move(hold), time_.now() + found->second, give_up, std::move(done));
+    port_shell::expire_at(std::move(hold), time_.now() + found->second, give_up, std::move(done));
   }
-  void rest(store::hold hold, store::time_point until, store::time_point give_up,
-            store::handler<store::released> done) override {
+  void expire_at(store::hold hold, store::time_point until, store::time_point give_up,
+                 store::handler<store::released> done) override {
     if (which_ == mutant::at_least_forgotten) return release(std::move(hold), give_up, std::move(done));
-    port_shell::rest(std::move(hold), until, give_up, std::move(done));
+    port_shell::expire_at(std::move(hold), until, give_up, std::move(done));
   }
 
  private:

@@ -14,7 +14,7 @@ class port_shell : public store::port {
  public:
   explicit port_shell(store::port& inner) : inner_{inner} {}
 
-  void acquire(store::claim claim, store::handler<store::acquired> done) override {
+  void acquire(store::claim_ptr claim, store::handler<store::acquired> done) override {
     inner_.acquire(std::move(claim), std::move(done));
   }
   void cancel(const owner_id& owner) override { inner_.cancel(owner); }
@@ -29,9 +29,9 @@ class port_shell : public store::port {
     inner_.release(std::move(hold), give_up, std::move(done));
   }
   [[nodiscard]] bool can_rest() const override { return inner_.can_rest(); }
-  void rest(store::hold hold, store::time_point until, store::time_point give_up,
-            store::handler<store::released> done) override {
-    inner_.rest(std::move(hold), until, give_up, std::move(done));
+  void expire_at(store::hold hold, store::time_point until, store::time_point give_up,
+                 store::handler<store::released> done) override {
+    inner_.expire_at(std::move(hold), until, give_up, std::move(done));
   }
   void downgrade(store::hold hold, store::time_point give_up, store::handler<store::lowered> done) override {
     inner_.downgrade(std::move(hold), give_up, std::move(done));

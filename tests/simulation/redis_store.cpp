@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/translation.hpp"
+#include "core/questions.hpp"
 #include "simulation/redis/numbers.hpp"
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/replies.hpp"
@@ -309,7 +309,7 @@ void redis_store::hear(std::uint64_t connection, const redis::value& push) {
 std::optional<lock_state> redis_store::inspect(const std::string& name) {
   connection own = server_.connect();
   static_cast<void>(server_.execute({"HELLO", "3"}, own));
-  redis::request_fsm asks{tickets::inspect_request(name), speech, owner_id{}};
+  redis::request_fsm asks{tickets::inspecting{{}, name}.next({}), speech, owner_id{}};
   std::optional<tickets::link::outcome> heard;
   while (!heard) {
     std::string said;

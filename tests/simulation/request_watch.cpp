@@ -46,7 +46,7 @@ void request_watch::look() {
 /// A request that comes before the grant does is for the lease that begins with that.
 bool request_watch::is_due(const witness::belief& b, instant since) const {
   if (!witness::is_held(b) || around_.account.is_ended_by_hand(b.lease->hold.owner)) return false;
-  if (terms_.is_heard_by_renewal && (b.lowered || !b.lease->renews)) return false;
+  if (terms_.is_heard_by_renewal && (b.lowered || !b.lease->schedule.renews)) return false;
   const instant known = std::max(since, b.at->true_time_of(b.lease->granted_at));
   const duration until_heard = terms_.is_heard_by_renewal ? b.lease->ttl() / 3 + soon : soon;
   const instant calm = since - terms_.calm_before;

@@ -16,10 +16,9 @@ void set_user::live() {
   host_.hear_after(around_.in.chance.between(0ms, 800ms), [this] { claim(); });
 }
 
-lease_core::wish set_user::wish_for(std::size_t name, duration ttl) const {
+store::claim set_user::claim_for(std::size_t name, duration ttl) const {
   static const auto nobody = std::make_shared<const std::string>(R"({"host":"simulated"})");
-  lease_core::wish w;
-  store::claim& c = w.claim;
+  store::claim c;
   c.name = name_of(name);
   c.owner = drawn(around_.in.chance);
   c.ttl = ttl;
@@ -28,8 +27,8 @@ lease_core::wish set_user::wish_for(std::size_t name, duration ttl) const {
   c.permits = name < locks ? 1 : permits_in_all;
   c.shareable = name == 0 || (name < locks && !around_.second_is_mutex);
   c.metadata = nobody;
-  w.margin = lock_options{}.ttl(ttl).drift_margin();
-  return w;
+  c.margin = lock_options{}.ttl(ttl).drift_margin();
+  return c;
 }
 
 void set_user::claim() {
@@ -38,50 +37,50 @@ void set_user::claim() {
   const duration ttl = usual_ttls.at(chance.below(usual_ttls.size()));
   const bool waits = !chance.one_in(4);
   const bool renews = !chance.one_in(8);
-  std::vector<lease_core::wish> wishes;
+  std::vector<store::claim> claims;
   const std::size_t left_out = chance.one_in(2) ? names : chance.below(around_.names_used);
   for (std::size_t name = 0; name < around_.names_used; ++name) {
     if (name == left_out) continue;
-    lease_core::wish w = wish_for(name, ttl);
-    if (w.claim.mode == mode::permits) {
-      w.claim.permits = 1 + static_cast<std::int64_t>(chance.below(permits_in_all));
-    } else if (w.claim.shareable && chance.one_in(3)) {
-      w.claim.mode = mode::shared;
+    store::claim w = claim_for(name, ttl);
+    if (w.mode == mode::permits) {
+      w.permits = 1 + static_cast<std::int64_t>(chance.below(permits_in_all));
+    } else if (w.shareable && chance.one_in(3)) {
+      w.mode = mode::shared;
     }
-    w.claim.wait = waits;
-    if (!waits) w.claim.retry.limit(0s);
+    w.wait = waits;
+    if (!waits) w.retry.limit(0s);
     w.renews = renews;
-    wishes.push_back(std::move(w));
+    claims.push_back(std::move(w));
   }
   // In the order of names, as lock_set asks for them: or else two may wait for each other.
-  if (around_.with == mutant::set_in_any_order && chance.one_in(2)) std::ranges::reverse(wishes);
+  if (around_.with == mutant::set_in_any_order && chance.one_in(2)) std::ranges::reverse(claims);
   std::optional<duration> limit;
   if (waits && chance.one_in(3)) limit = chance.between(10ms, 2s);
-  ask(std::move(wishes), limit);
+  ask(std::move(claims), limit);
   if (chance.one_in(8)) {
     host_.hear_after(chance.between(0ms, 1s), [this, which = *claim_] {
-      if (claim_ == which) sets_.cancel(which);
+      if (claim_ == which) operations_.cancel(which, {errc::cancelled, "cancelled"});
     });
   }
 }
 
 void set_user::claim_last() {
   if (is_done_) return;
-  std::vector<lease_core::wish> wishes;
+  std::vector<store::claim> claims;
   for (std::size_t name = 0; name < around_.names_used; ++name) {
-    wishes.push_back(wish_for(name, longest_ttl));
-    wishes.back().claim.wait = true;
+    claims.push_back(claim_for(name, longest_ttl));
+    claims.back().wait = true;
   }
-  ask(std::move(wishes), std::nullopt);
+  ask(std::move(claims), std::nullopt);
 }
 
-void set_user::ask(std::vector<lease_core::wish> wishes, std::optional<duration> limit) {
+void set_user::ask(std::vector<store::claim> claims, std::optional<duration> limit) {
   ++around_.operations;
-  around_.in.note("asks for several", host_.number(), wishes.size());
+  around_.in.note("asks for several", host_.number(), claims.size());
   std::optional<store::time_point> until;
   if (limit) until = host_.now() + *limit;
   claim_ = 0;  // nothing answers within the call
-  claim_ = sets_.acquire(std::move(wishes), until, [this](bent_lease::set_taken t) {
+  claim_ = sets_.acquire(std::move(claims), until, [this](bent_lease::set_taken t) {
     if (const auto* all = std::get_if<std::vector<lease_record_ptr>>(&t)) {
       const auto is_held = [&](const lease_record_ptr& l) { return l->held_at(host_.now()); };
       if (!std::ranges::all_of(*all, is_held)) around_.in.violated("a set has a name that it does not hold");
@@ -92,7 +91,7 @@ void set_user::ask(std::vector<lease_core::wish> wishes, std::optional<duration>
 
 void set_user::on_taken(const bent_lease::set_taken& t) {
   claim_.reset();
-  around_.in.note("answered several", host_.number(), t.index());
+  around_.in.note("answered several", host_.number(), kind_of(t));
   if (const auto* all = std::get_if<std::vector<lease_record_ptr>>(&t)) return hold(*all);
   if (retired_ && !before_) around_.in.violated("a set failed although nothing hindered it");
   go_on();
@@ -109,7 +108,8 @@ void set_user::hold(const std::vector<lease_record_ptr>& all) {
   }
   for (const lease_record_ptr& each : all) {
     around_.sees.granted(host_, each);
-    each->on_lost.emplace_back(0, [this, l = each.get(), since](std::error_code) { on_lost(*l, since); });
+    each->on_lost.push_back(
+        {0, false, [this, l = each.get(), since](std::error_code) { on_lost(*l, since); }});
     if (chance.one_in(2)) continue;
     host_.hear_after(chance.between(0ms, 300ms),
                      [this, lease = each, grant = around_.account.grant_of(each->hold)] {

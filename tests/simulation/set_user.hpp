@@ -15,8 +15,9 @@ namespace holdfast::sim {
 /// them, and unlocks the others. Otherwise as a user.
 class set_user {
  public:
-  set_user(surroundings& around, host& at, lease_core::lease_manager& leases, bent_lease::set_claims& through)
-      : around_{around}, host_{at}, leases_{leases}, sets_{through} {}
+  set_user(surroundings& around, host& at, lease_core::lease_manager& leases, bent_lease::set_claims& through,
+           lease_core::operations& all)
+      : around_{around}, host_{at}, leases_{leases}, sets_{through}, operations_{all} {}
 
   void live();
   /// Finishes what it is at, soon; then takes all names once, and waits as long as it takes.
@@ -29,10 +30,10 @@ class set_user {
  private:
   using lease_record_ptr = lease_core::lease_record_ptr;
 
-  [[nodiscard]] lease_core::wish wish_for(std::size_t name, duration ttl) const;
+  [[nodiscard]] store::claim claim_for(std::size_t name, duration ttl) const;
   void claim();
   void claim_last();
-  void ask(std::vector<lease_core::wish> wishes, std::optional<duration> limit);
+  void ask(std::vector<store::claim> claims, std::optional<duration> limit);
   void on_taken(const bent_lease::set_taken& t);
   void hold(const std::vector<lease_record_ptr>& all);
   void release();
@@ -43,7 +44,8 @@ class set_user {
   host& host_;
   lease_core::lease_manager& leases_;
   bent_lease::set_claims& sets_;
-  std::optional<bent_lease::set_claims::set_id> claim_;
+  lease_core::operations& operations_;
+  std::optional<lease_core::op_id> claim_;
   std::vector<lease_record_ptr> held_;
   std::uint64_t holds_ = 0;  // a number for each hold
   bool retired_ = false;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lease/lease_manager.hpp"
 #include "simulation/election_watch.hpp"
 #include "simulation/ledger.hpp"
 #include "simulation/mutant.hpp"
@@ -34,5 +35,13 @@ struct surroundings {
   /// Each client has one that asks holders to release. Null: nobody does.
   release_requests* requests = nullptr;
 };
+
+/// How a claim has ended, for the trace: 0 with its leases, 1 refused, 2 with another failure.
+template <class Value>
+[[nodiscard]] std::uint64_t kind_of(const store::answer<Value>& end) {
+  const auto* const reason = std::get_if<failure>(&end);
+  if (reason == nullptr) return 0;
+  return lease_core::is_refusal(*reason) ? 1 : 2;
+}
 
 }  // namespace holdfast::sim

@@ -16,11 +16,10 @@ void user::live() {
   host_.hear_after(around_.in.chance.between(0ms, 400ms), [this] { claim(); });
 }
 
-lease_core::wish user::any_wish() {
+store::claim user::any_claim() {
   randomness& chance = around_.in.chance;
   const std::size_t name = chance.below(around_.names_used);
-  lease_core::wish w;
-  store::claim& c = w.claim;
+  store::claim c;
   c.name = name_of(name);
   c.owner = drawn(chance);
   c.ttl = usual_ttls.at(chance.below(usual_ttls.size()));
@@ -38,57 +37,57 @@ lease_core::wish user::any_wish() {
   c.metadata = nobody;
   if (around_.has_rests) {
     if (c.ttl < longest_ttl && chance.one_in(4)) c.grace = chance.between(50ms, longest_ttl - c.ttl);
-    if (chance.one_in(8)) w.at_least = chance.between(10ms, longest_ttl);
+    if (chance.one_in(8)) c.at_least = chance.between(10ms, longest_ttl);
   }
-  w.margin = lock_options{}.ttl(c.ttl).drift_margin();
-  w.renews = !chance.one_in(8);
-  return w;
+  c.margin = lock_options{}.ttl(c.ttl).drift_margin();
+  c.renews = !chance.one_in(8);
+  return c;
 }
 
 void user::claim() {
   if (retired_) return;
   randomness& chance = around_.in.chance;
-  lease_core::wish w = any_wish();
+  store::claim w = any_claim();
   std::optional<duration> limit;
-  if (w.claim.wait && chance.one_in(3)) limit = chance.between(10ms, 2s);
+  if (w.wait && chance.one_in(3)) limit = chance.between(10ms, 2s);
   ask(std::move(w), limit);
   if (claim_ && chance.one_in(8)) {
     host_.hear_after(chance.between(0ms, 1s), [this, which = *claim_] {
-      if (claim_ == which) book_.cancel(which);
+      if (claim_ == which) operations_.cancel(which, {errc::cancelled, "cancelled"});
     });
   }
 }
 
 void user::claim_last() {
   if (is_done()) return;
-  lease_core::wish w = any_wish();
-  w.claim.name = name_of(rounds_);
-  w.claim.mode = rounds_ < locks ? mode::exclusive : mode::permits;
-  w.claim.capacity = rounds_ < locks ? 0 : permits_in_all;
-  w.claim.permits = permits_in_all;
-  w.claim.shareable = rounds_ == 0 || (rounds_ < locks && !around_.second_is_mutex);
-  w.claim.wait = true;
-  w.claim.retry = {};
-  w.claim.grace = w.at_least = {};
+  store::claim w = any_claim();
+  w.name = name_of(rounds_);
+  w.mode = rounds_ < locks ? mode::exclusive : mode::permits;
+  w.capacity = rounds_ < locks ? 0 : permits_in_all;
+  w.permits = permits_in_all;
+  w.shareable = rounds_ == 0 || (rounds_ < locks && !around_.second_is_mutex);
+  w.wait = true;
+  w.retry = {};
+  w.grace = w.at_least = {};
   w.renews = true;
   ask(std::move(w), std::nullopt);
 }
 
-void user::ask(lease_core::wish wish, std::optional<duration> limit) {
+void user::ask(store::claim wanted, std::optional<duration> limit) {
   ++around_.operations;
-  const std::size_t name = index_of(wish.claim.name);
-  around_.in.note("asks", host_.number(), name, static_cast<std::uint64_t>(wish.claim.mode));
+  const std::size_t name = index_of(wanted.name);
+  around_.in.note("asks", host_.number(), name, static_cast<std::uint64_t>(wanted.mode));
   std::optional<store::time_point> until;
   if (limit) until = host_.now() + *limit;
   claim_ = 0;  // nothing answers within the call
-  claim_ = book_.acquire(std::move(wish), until, [this](lease_core::taken t) {
-    host_.defer_callback([this, t = std::move(t)] { on_taken(t); });
-  });
+  claim_ = book_.acquire(
+      std::make_shared<const store::claim>(std::move(wanted)), until,
+      [this](lease_core::taken t) { host_.defer_callback([this, t = std::move(t)] { on_taken(t); }); });
 }
 
 void user::on_taken(const lease_core::taken& t) {
   claim_.reset();
-  around_.in.note("answered", host_.number(), t.index());
+  around_.in.note("answered", host_.number(), kind_of(t));
   if (const auto* lease = std::get_if<lease_record_ptr>(&t)) return hold(*lease);
   if (retired_ && !before_) around_.in.violated("a claim failed although nothing hindered it");
   go_on();
@@ -104,7 +103,8 @@ void user::hold(const lease_record_ptr& lease) {
   const std::uint64_t hold = ++holds_;
   around_.sees.granted(host_, lease);
   grant_ = around_.account.grant_of(lease->hold);
-  lease->on_lost.emplace_back(0, [this, l = lease.get(), since](std::error_code) { on_lost(*l, since); });
+  lease->on_lost.push_back(
+      {0, false, [this, l = lease.get(), since](std::error_code) { on_lost(*l, since); }});
   if (retired_) {
     host_.hear_after(1ms, [this, hold] {
       if (hold == holds_ && lease_) release();
@@ -171,8 +171,8 @@ void user::renew() {
 void user::release() {
   const lease_record_ptr lease = std::exchange(lease_, nullptr);
   around_.in.note("releases", host_.number(), lease->hold.token.value());
-  if (retired_) lease->at_least = {};  // others are to be served soon
-  const bool rests = lease->rests_until() > host_.now();
+  lease->is_unused = retired_;  // others are to be served soon
+  const bool rests = !retired_ && lease->rests_until() > host_.now();
   book_.release(lease, [this, lease, rests](std::error_code failed) {
     around_.in.note("released", host_.number(), static_cast<std::uint64_t>(failed.value()));
     if (!failed && rests && around_.shows_rests) around_.sees.kept(lease);

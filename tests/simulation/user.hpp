@@ -15,8 +15,8 @@ namespace holdfast::sim {
 /// would.
 class user {
  public:
-  user(surroundings& around, host& at, lease_core::lease_manager& through)
-      : around_{around}, host_{at}, book_{through} {}
+  user(surroundings& around, host& at, lease_core::lease_manager& through, lease_core::operations& all)
+      : around_{around}, host_{at}, book_{through}, operations_{all} {}
 
   void live();
   /// Finishes what it is at, soon; then takes every name once, and waits for each as long as it takes.
@@ -33,8 +33,8 @@ class user {
 
   void claim();
   void claim_last();
-  [[nodiscard]] lease_core::wish any_wish();
-  void ask(lease_core::wish wish, std::optional<duration> limit);
+  [[nodiscard]] store::claim any_claim();
+  void ask(store::claim wanted, std::optional<duration> limit);
   void on_taken(const lease_core::taken& t);
   void hold(const lease_record_ptr& lease);
   void work(std::uint64_t hold);
@@ -47,7 +47,8 @@ class user {
   surroundings& around_;
   host& host_;
   lease_core::lease_manager& book_;
-  std::optional<lease_core::lease_manager::claim_id> claim_;
+  lease_core::operations& operations_;
+  std::optional<lease_core::op_id> claim_;
   lease_record_ptr lease_;
   ledger::grant grant_;
   std::uint64_t holds_ =

@@ -24,8 +24,8 @@ bool is_certain(const store::acquired& result) {
 
 }  // namespace
 
-void watched_port::acquire(store::claim claim, store::handler<store::acquired> done) {
-  const owner_id owner = claim.owner;
+void watched_port::acquire(store::claim_ptr claim, store::handler<store::acquired> done) {
+  const owner_id owner = claim->owner;
   around_.account.asks(owner, host_);
   port_shell::acquire(std::move(claim), [this, owner, done = std::move(done)](store::acquired result) {
     around_.account.asks_no_longer(owner);
@@ -67,11 +67,11 @@ void watched_port::release(store::hold hold, store::time_point give_up,
   require_gone(owner);
 }
 
-void watched_port::rest(store::hold hold, store::time_point until, store::time_point give_up,
-                        store::handler<store::released> done) {
+void watched_port::expire_at(store::hold hold, store::time_point until, store::time_point give_up,
+                             store::handler<store::released> done) {
   const instant since = around_.in.now;
   const instant end = host_.true_time_of(until);
-  port_shell::rest(hold, until, give_up, [this, hold, since, end, done = std::move(done)](auto outcome) {
+  port_shell::expire_at(hold, until, give_up, [this, hold, since, end, done = std::move(done)](auto outcome) {
     if (outcome == store::released::done && around_.in.now + 5ms < end && is_calm(hold, since) &&
         !around_.shows_rests && !around_.account.may_have(hold)) {
       around_.in.violated("a hold that has to rest is not at the store: " + hold.owner.hex());

@@ -41,12 +41,12 @@ class watched_port final : public port_shell {
   watched_port(store::port& inner, surroundings& around, host& at, const watched_link& over)
       : port_shell{inner}, around_{around}, host_{at}, over_{over} {}
 
-  void acquire(store::claim claim, store::handler<store::acquired> done) override;
+  void acquire(store::claim_ptr claim, store::handler<store::acquired> done) override;
   void cancel(const owner_id& owner) override;
   void renew(std::vector<store::hold> holds, store::time_point answer_by,
              store::handler<store::renewals> done) override;
-  void rest(store::hold hold, store::time_point until, store::time_point give_up,
-            store::handler<store::released> done) override;
+  void expire_at(store::hold hold, store::time_point until, store::time_point give_up,
+                 store::handler<store::released> done) override;
   void release(store::hold hold, store::time_point give_up, store::handler<store::released> done) override;
   void on_session(const std::function<void()>& extended) override;
 

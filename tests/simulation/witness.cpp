@@ -197,7 +197,7 @@ void witness::lost(const host& at, const lease_record& lease, instant since, con
   if (!at_deadline && lease.reason == errc::lost && account_.surely_lives(lease.hold)) {
     in_.violated("told to be lost before its deadline, and still at the store: " + token);
   }
-  if (!at_deadline || !lease.renews || lease.reason != errc::lost || in_.now - since < 200ms) return;
+  if (!at_deadline || !lease.schedule.renews || lease.reason != errc::lost || in_.now - since < 200ms) return;
   const instant well_since = in_.now - enough_to_renew_;
   if (at.calm_since(well_since) && server.calm_since(well_since)) {
     in_.violated("lost although nothing hindered its renewal: " + token);

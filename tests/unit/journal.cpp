@@ -109,28 +109,6 @@ TEST_F(journals, drop_what_a_slow_observer_has_no_room_for_and_say_so) {
   EXPECT_EQ(book.statistics().events_dropped, 3U);
 }
 
-TEST_F(journals, drop_an_event_for_which_there_is_no_memory) {
-  observe(remember);
-  book.tell(event_kind::granted, [](event&) { throw std::bad_alloc{}; });
-  tell("next");
-  run();
-  EXPECT_EQ(names, std::vector<std::string>{"next"});
-  EXPECT_EQ(drops, std::vector<std::uint64_t>{1});
-}
-
-TEST_F(journals, try_again_where_no_delivery_could_begin) {
-  bool fails = true;
-  book.observe(remember, [&](std::function<void()> turn) {
-    if (std::exchange(fails, false)) throw std::bad_alloc{};
-    turns.push_back(std::move(turn));
-  });
-  tell("a");
-  EXPECT_TRUE(turns.empty());
-  tell("b");
-  run();
-  EXPECT_EQ(names, (std::vector<std::string>{"a", "b"}));
-}
-
 TEST_F(journals, end_after_all_events_were_told) {
   book.observe(remember, [this](std::function<void()> turn) { turns.push_back(std::move(turn)); });
   tell("a");
@@ -141,19 +119,6 @@ TEST_F(journals, end_after_all_events_were_told) {
   callbacks.join();
   EXPECT_TRUE(turns.empty());
   EXPECT_EQ(names.size(), 1U);
-  EXPECT_EQ(book.statistics().events_dropped, 0U);
-}
-
-TEST_F(journals, tell_at_their_end_what_no_delivery_could_begin_for) {
-  bool fails = true;
-  book.observe(remember, [&](const std::function<void()>& turn) {
-    if (std::exchange(fails, false)) throw std::bad_alloc{};
-    turn();
-  });
-  tell("a");
-  EXPECT_TRUE(names.empty());
-  book.end(std::chrono::steady_clock::now() + 100s);
-  EXPECT_EQ(names, std::vector<std::string>{"a"});
   EXPECT_EQ(book.statistics().events_dropped, 0U);
 }
 

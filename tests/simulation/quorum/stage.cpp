@@ -17,51 +17,53 @@ actor::actor(surroundings& around, std::uint8_t number)
       driver_{driver_of(around.with, at, *link_)},
       seams_{spoiled_core(around.with, at, *driver_)},
       leases_{std::make_unique<lease_core::lease_manager>(
-          at, seams_.port ? *seams_.port : *driver_, [this](const lease_core::lease_record_ptr& lease) {
+          at, seams_.port ? *seams_.port : *driver_, operations_,
+          [this](const lease_core::lease_record_ptr& lease) {
             at.defer_callback([this, lease] { leases_->after_loss(lease); });
           })} {}
 
 actor::~actor() = default;
 
 void actor::lock(duration ttl, bool wait, bool renews) {
-  lease_core::wish w = wish_for(ttl);
-  w.claim.wait = wait;
-  if (!wait) w.claim.retry.limit(0s);
+  store::claim w = claim_for(ttl);
+  w.wait = wait;
+  if (!wait) w.retry.limit(0s);
   w.renews = renews;
   ask(std::move(w));
 }
 
 void actor::stand(duration ttl) {
-  lease_core::wish w = wish_for(ttl);
-  w.claim.election = true;
+  store::claim w = claim_for(ttl);
+  w.election = true;
   ask(std::move(w));
 }
 
-lease_core::wish actor::wish_for(duration ttl) {
-  lease_core::wish w;
-  w.claim.name = name_of(0);
-  w.claim.owner = owner_ = drawn(around_.in.chance);
-  w.claim.ttl = ttl;
-  w.claim.shareable = true;
-  w.claim.wait = true;
-  w.claim.metadata = std::make_shared<const std::string>("{}");
+store::claim actor::claim_for(duration ttl) {
+  store::claim w;
+  w.name = name_of(0);
+  w.owner = owner_ = drawn(around_.in.chance);
+  w.ttl = ttl;
+  w.shareable = true;
+  w.wait = true;
+  w.metadata = std::make_shared<const std::string>("{}");
   w.margin = lock_options{}.ttl(ttl).drift_margin();
   w.renews = true;
   return w;
 }
 
-void actor::ask(lease_core::wish w) {
+void actor::ask(store::claim wanted) {
   is_answered_ = false;
   lease_ = nullptr;
   at.turn([&] {
-    leases_->acquire(std::move(w), std::nullopt, [this](lease_core::taken t) {
-      is_answered_ = true;
-      if (auto* const lease = std::get_if<lease_core::lease_record_ptr>(&t)) {
-        lease_ = *lease;
-        around_.sees.granted(at, lease_);
-        grant_ = around_.account.grant_of(lease_->hold);
-      }
-    });
+    leases_->acquire(std::make_shared<const store::claim>(std::move(wanted)), std::nullopt,
+                     [this](lease_core::taken t) {
+                       is_answered_ = true;
+                       if (auto* const lease = std::get_if<lease_core::lease_record_ptr>(&t)) {
+                         lease_ = *lease;
+                         around_.sees.granted(at, lease_);
+                         grant_ = around_.account.grant_of(lease_->hold);
+                       }
+                     });
   });
 }
 

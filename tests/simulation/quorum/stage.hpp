@@ -61,13 +61,14 @@ class actor {
   line way;
 
  private:
-  [[nodiscard]] lease_core::wish wish_for(duration ttl);
-  void ask(lease_core::wish w);
+  [[nodiscard]] store::claim claim_for(duration ttl);
+  void ask(store::claim wanted);
 
   surroundings& around_;
   std::unique_ptr<tickets::link> link_;
   std::unique_ptr<store::port> driver_;
   spoiled_seams seams_;
+  lease_core::operations operations_;
   std::unique_ptr<lease_core::lease_manager> leases_;
   lease_core::lease_record_ptr lease_;
   ledger::grant grant_;

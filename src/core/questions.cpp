@@ -1,0 +1,218 @@
+#include "core/questions.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <variant>
+
+#include "holdfast/error.hpp"
+
+namespace holdfast::tickets {
+
+using store::released;
+using store::request_error;
+using store::time_point;
+
+namespace {
+
+request about(const store::hold& h, task kind) {
+  request r;
+  r.kind = kind;
+  r.name = h.name;
+  r.owner = h.owner;
+  r.token = h.token;
+  r.ttl = h.ttl;
+  return r;
+}
+
+request about(const std::string& name, task kind) {
+  request r;
+  r.kind = kind;
+  r.name = name;
+  return r;
+}
+
+request renewal_of(std::vector<store::hold> holds) {
+  request r;
+  r.kind = task::renew;
+  r.batch = std::move(holds);
+  return r;
+}
+
+std::vector<store::renewed> outcomes_in(const kept& each) {
+  std::vector<store::renewed> outcomes;
+  outcomes.reserve(each.each.size());
+  for (const bool yes : each.each) outcomes.push_back(yes ? store::renewed::yes : store::renewed::lost);
+  for (const std::size_t i : each.unsure) outcomes.at(i) = store::renewed::unknown;
+  return outcomes;
+}
+
+/// The failure of a request that changes something, and may have been carried out.
+failure of_a_change(const request_error& reason) {
+  return {reason.maybe_executed ? make_error_code(errc::unknown_outcome) : reason.reason.code,
+          reason.reason.message};
+}
+
+}  // namespace
+
+request renewing::next(time_point /*now*/) const {
+  request r = renewal_of(holds);
+  r.send_by = answer_by;
+  return r;
+}
+
+verdict<store::renewals> renewing::read(const reply& r, time_point sent, bool /*doubted*/) const {
+  return store::renewals{sent, outcomes_in(std::get<kept>(r))};
+}
+
+store::renewals renewing::give_up(const request_error& /*reason*/) const {
+  return {{}, std::vector<store::renewed>(holds.size(), store::renewed::unknown)};
+}
+
+request ending::next(time_point now) const {
+  if (now >= until) return about(hold, task::release);
+  store::hold resting = hold;
+  resting.ttl = std::chrono::ceil<duration>(until - now);
+  request r = renewal_of({std::move(resting)});
+  r.is_last = true;
+  return r;
+}
+
+verdict<released> ending::read(const reply& r, time_point /*sent*/, bool doubted) const {
+  bool is_gone = std::holds_alternative<nothing>(r);
+  if (const auto* const renewal = std::get_if<kept>(&r)) {
+    const store::renewed outcome = outcomes_in(*renewal).at(0);
+    if (outcome == store::renewed::unknown) return no_answer{};
+    is_gone = outcome == store::renewed::lost;
+  }
+  return is_gone && !doubted ? released::was_gone : released::done;
+}
+
+released ending::give_up(const request_error& /*reason*/) const { return released::unknown; }
+
+bool ending::outlasts(const failure& refusal) {
+  return refusal.code == errc::permission_denied || refusal.code == errc::unavailable;
+}
+
+request downgrading::next(time_point /*now*/) const {
+  request r = about(hold, task::downgrade);
+  r.weight = 1;
+  return r;
+}
+
+verdict<std::optional<failure>> downgrading::read(const reply& r, time_point /*sent*/,
+                                                  bool /*doubted*/) const {
+  if (std::holds_alternative<done>(r)) return std::optional<failure>{};
+  return std::optional{failure{errc::lost, "the lease ended before it was downgraded"}};
+}
+
+std::optional<failure> downgrading::give_up(const request_error& reason) const { return of_a_change(reason); }
+
+request annotating::next(time_point /*now*/) const {
+  request r = about(hold, task::annotate);
+  r.metadata = metadata;
+  return r;
+}
+
+verdict<std::optional<failure>> annotating::read(const reply& r, time_point /*sent*/,
+                                                 bool /*doubted*/) const {
+  if (std::holds_alternative<done>(r)) return std::optional<failure>{};
+  return std::optional{failure{errc::lost, "the term ended before its value was replaced"}};
+}
+
+std::optional<failure> annotating::give_up(const request_error& reason) const { return of_a_change(reason); }
+
+request inspecting::next(time_point /*now*/) const {
+  request r = about(name, task::inspect);
+  r.waiters_read = most_waiters;
+  r.listed = listed;
+  return r;
+}
+
+verdict<store::inspected> inspecting::read(const reply& r, time_point /*sent*/, bool /*doubted*/) {
+  if (const auto* const received = std::get_if<more>(&r)) {
+    listed = received->listed;
+    return part{received->progress};
+  }
+  return store::inspected{std::get<std::optional<lock_state>>(r)};
+}
+
+store::inspected inspecting::give_up(const request_error& reason) const { return reason.reason; }
+
+request listing::next(time_point /*now*/) const {
+  request r;
+  r.kind = task::list;
+  r.idle = idle;
+  r.listed = listed;
+  return r;
+}
+
+verdict<store::listed> listing::read(const reply& r, time_point /*sent*/, bool /*doubted*/) {
+  if (const auto* const received = std::get_if<more>(&r)) {
+    listed = received->listed;
+    return part{received->progress};
+  }
+  return store::listed{std::get<std::vector<lock_summary>>(r)};
+}
+
+store::listed listing::give_up(const request_error& reason) const { return reason.reason; }
+
+std::optional<forcing> forcing::of(std::string name, const std::optional<lock_state>& seen,
+                                   std::optional<fencing_token> token) {
+  if (!seen) return std::nullopt;
+  std::vector<fencing_token> tokens;
+  for (const claim_state& holder : seen->holders) {
+    if (!token || holder.token == *token) tokens.push_back(holder.token);
+  }
+  if (token && tokens.empty()) return std::nullopt;
+  forcing found;
+  found.name_ = std::move(name);
+  found.count_ = tokens.size();
+  std::sort(tokens.begin(), tokens.end());
+  for (const fencing_token t : tokens) {
+    const bool is_next = !found.ranges_.empty() && t.value() - found.ranges_.back().last.value() <= 1;
+    if (!is_next) found.ranges_.push_back({t, t});
+    found.ranges_.back().last = t;
+  }
+  // Without a holder the store still hands the name on to whoever waits behind dead claims.
+  if (found.ranges_.empty()) found.ranges_.emplace_back();
+  return found;
+}
+
+request forcing::next(time_point /*now*/) const {
+  request r = about(name_, task::force_release);
+  r.token = ranges_.at(parts_done_).first;
+  r.last = ranges_.at(parts_done_).last;
+  return r;
+}
+
+verdict<store::forced> forcing::read(const reply& r, time_point /*sent*/, bool doubted) {
+  ended_ += std::get<count>(r).value;
+  if (++parts_done_ != ranges_.size()) return part{};
+  // An earlier try may have ended them: by now they have ended, one way or another.
+  return store::forced{doubted ? count_ : ended_};
+}
+
+store::forced forcing::give_up(const request_error& reason) const {
+  failure f = of_a_change(reason);
+  if (!reason.maybe_executed && ended_ != 0) {
+    f.message.append("; of the holds before it ").append(std::to_string(ended_)).append(" ended");
+  }
+  return f;
+}
+
+request requesting_release::next(time_point /*now*/) const {
+  request r = about(name, task::request_release);
+  r.token = token.value_or(fencing_token{});
+  if (token) r.last = *token;
+  r.metadata = reason;
+  return r;
+}
+
+verdict<store::notified> requesting_release::read(const reply& r, time_point /*sent*/,
+                                                  bool /*doubted*/) const {
+  return store::notified{std::get<count>(r).value};
+}
+
+store::notified requesting_release::give_up(const request_error& reason) const { return of_a_change(reason); }
+
+}  // namespace holdfast::tickets

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "base/failure.hpp"
+
+namespace holdfast::lease_core {
+
+/// The number of an operation; zero: of none.
+using op_id = std::uint64_t;
+
+/// Something that a user has started and waits for. Its end is told once, by itself or by `cancel`.
+class operation {
+ public:
+  operation() = default;
+  operation(const operation&) = delete;
+  operation& operator=(const operation&) = delete;
+  virtual ~operation() = default;
+
+  /// The user waits no longer: ends with that failure. What it may have left at the store is withdrawn in the
+  /// background.
+  virtual void cancel(failure reason) = 0;
+  /// The client is being closed.
+  virtual void close(failure reason) { cancel(std::move(reason)); }
+};
+
+/// The operations of one client that are under way. Called under the core lock.
+class operations {
+ public:
+  [[nodiscard]] op_id next_id() { return ++last_; }
+  void add(op_id id, std::shared_ptr<operation> started) { all_.emplace(id, std::move(started)); }
+  /// \return whether it was still under way.
+  bool remove(op_id id) { return all_.erase(id) != 0; }
+
+  /// Has no effect on an operation that has ended.
+  void cancel(op_id id, failure reason) {
+    if (const auto found = all_.find(id); found != all_.end()) {
+      const auto ended = found->second;  // it removes itself
+      ended->cancel(std::move(reason));
+    }
+  }
+  /// Closes all of them, the oldest first: an operation that consists of others is older than they are.
+  void close(const failure& reason) {
+    for (op_id id = 0; id <= last_; ++id) {
+      const auto next = all_.lower_bound(id);
+      if (next == all_.end()) return;
+      id = next->first;
+      const auto ended = next->second;
+      ended->close(reason);
+    }
+  }
+
+ private:
+  op_id last_ = 0;
+  std::map<op_id, std::shared_ptr<operation>> all_;
+};
+
+}  // namespace holdfast::lease_core
