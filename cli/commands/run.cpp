@@ -111,11 +111,39 @@ int conclude_denied(const run_command& request, const failure& denial) {
   return request.conflict_status;
 }
 
+/// If a store's locks end with a session, it cannot keep one without its holder, and refuses --at-least. Then
+/// the claim is made without it, and this process has to stay.
+/// \param wish loses its least time where the store refuses it.
+wait_result await_grant_or_stay(client& locks, claim& wish, signal_inbox& signals, const event* troubled) {
+  try {
+    return await_grant(locks, wish, signals, troubled);
+  } catch (const error& refused) {
+    if (!wish.at_least || refused.code() != errc::invalid_argument) throw;
+  }
+  wish.at_least.reset();
+  return await_grant(locks, wish, signals, troubled);
+}
+
 /// The reason why the command had to end. The command is asked to end some time before a deadline that no
 /// renewal moves: the lease is not lost then, but would be.
 loss_reason reason_of(const lease_set& held, bool ended_at_store) {
   if (const lease* lost = held.lost_lease()) return lost->loss().value_or(loss_reason::ended_at_store);
   return ended_at_store ? loss_reason::ended_at_store : loss_reason::not_renewed;
+}
+
+/// Keeps the lock by staying after the command.
+/// \return false if it was lost meanwhile.
+bool stays(const run_command& request, const lease_set& held, boot_clock::time_point until,
+           signal_inbox& signals) {
+  if (held.lost().stop_requested()) return true;  // it was lost while the command ran
+  stay(held.lost(), until, signals);
+  if (!held.lost().stop_requested()) return true;
+  if (!request.store.json) {
+    complain(fmt::format("holdfast: {} {} lost after '{}' had ended, before --at-least was over. {}\n",
+                         locks_text(request.wish), request.wish.others.empty() ? "was" : "were",
+                         printable(request.command.front()), sentence_of(reason_of(held, true))));
+  }
+  return false;
 }
 
 /// \param ended whether the command was made to end, and did not end by itself.
@@ -177,8 +205,9 @@ int perform(const run_command& request) {
 
   run_result result;
   result.requested_at = boot_clock::now();
-  auto waited = await_grant(locks, request.wish, signals,
-                            request.quiet || request.store.json ? nullptr : troubled.get());
+  claim wish = request.wish;
+  auto waited = await_grant_or_stay(locks, wish, signals,
+                                    request.quiet || request.store.json ? nullptr : troubled.get());
   if (waited.interrupted_by) return killed_by_signal + *waited.interrupted_by;
   if (!waited.held) return conclude_denied(request, denial_of(locks, request.wish, result.requested_at));
 
@@ -189,15 +218,17 @@ int perform(const run_command& request) {
   result.tokens = under.tokens;
   auto end = run_under(under, ttl, command, signals, {signals.mask_before(), pipe_signal}, true,
                        {request.request_signal, request.store.json});
+  const bool has_to_stay = request.wish.at_least && !wish.at_least;
+  const bool lost_later = has_to_stay && !end.lost && !end.interrupted_by &&
+                          !stays(request, held, result.held_at + *request.wish.at_least, signals);
   result.ended_at = boot_clock::now();
   const bool ended = end.lost;
   const auto reason = reason_of(held, !ended);
   if (const lease* lost = held.lost_lease()) result.lost.emplace(lost->name(), lost->token().value());
   if (held.leases().size() == 1) result.lost = result.tokens.front();
-  end.lost = lost_at_release(
-                 locks, [&] { return held.release(); }, locks_text(request.wish),
-                 !request.store.json && !end.lost) ||
-             end.lost;
+  const bool lost_at_end = lost_at_release(
+      locks, [&] { return held.release(); }, locks_text(request.wish), !request.store.json && !end.lost);
+  end.lost = end.lost || (lost_at_end && !lost_later);
   // Not sooner: a second Ctrl-C would end this process, and the lock would stay held for its ttl.
   signals.discard();
   signals.close();

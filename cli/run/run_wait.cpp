@@ -133,6 +133,15 @@ std::optional<int> await_time(duration length, signal_inbox& signals, const ends
   }
 }
 
+void stay(const std::stop_token& lost, boot_clock::time_point until, signal_inbox& signals) {
+  const event ended;
+  const std::stop_callback on_lost{lost, [&] { ended.raise(); }};
+  while (!lost.stop_requested() && boot_clock::now() < until) {
+    if (take_interruption(signals, requests_end, [] {})) return;
+    await_any({signals.get(), ended.get()}, std::chrono::ceil<duration>(until - boot_clock::now()));
+  }
+}
+
 wait_result await_grant(client& locks, const claim& wish, signal_inbox& signals, const event* troubled) {
   wait_result result;
   result.interrupted_by =

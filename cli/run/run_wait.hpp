@@ -2,10 +2,12 @@
 
 #include <functional>
 #include <optional>
+#include <stop_token>
 
 #include "claim.hpp"
 #include "descriptor.hpp"
 #include "signal_inbox.hpp"
+#include <holdfast/boot_clock.hpp>
 #include <holdfast/client.hpp>
 
 namespace holdfast::cli {
@@ -31,6 +33,9 @@ using ends_wait = std::function<bool(int number)>;
 
 /// Waits for a time, or until a signal that ends it.
 [[nodiscard]] std::optional<int> await_time(duration length, signal_inbox& signals, const ends_wait& ends);
+
+/// Keeps a lock by waiting: until that time, until it is lost, or until a signal that requests the end.
+void stay(const std::stop_token& lost, boot_clock::time_point until, signal_inbox& signals);
 
 /// Waits on a thread of its own, so that signals are handled and the line on the terminal is updated. A wait
 /// that is interrupted closes the client, which withdraws the claim from the queue.

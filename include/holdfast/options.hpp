@@ -84,10 +84,9 @@ class HOLDFAST_EXPORT lock_options {
   /// for it, nor does the closing of the client, nor a hold that was ended by force. It counts from the
   /// deadline plus the drift margin; the lease and its loss know nothing of it. A claim that waits keeps its
   /// place for as long, too, after its process died. Of every mode. Default 0; at most 1 h.
-  /// It is refused with errc::invalid_argument when the lock is claimed: with `?mode=session`, and on Redis
-  /// and Redlock where ttl and grace together are longer than `failover_guard` or `restart_guard` (30 s by
-  /// default). On ZooKeeper it counts from when another claim notices the loss
-  /// (docs/stores/zookeeper.md#rests).
+  /// It is refused with errc::invalid_argument when the lock is claimed: on stores whose claims end with a
+  /// session (ZooKeeper, `?mode=session`), and on Redis and Redlock where ttl and grace together are longer
+  /// than `failover_guard` or `restart_guard` (30 s by default).
   lock_options& grace(duration grace);
   [[nodiscard]] duration grace() const noexcept { return grace_; }
   /// The least time for which a name stays locked, from its grant (ShedLock's lockAtLeastFor): a release that

@@ -35,7 +35,6 @@ request request_for(const store::claim& c, task kind) {
   r.owner = c.owner;
   r.ttl = store::store_ttl(c);
   r.grace = c.grace;
-  r.may_rest = store::may_rest(c);
   return r;
 }
 

@@ -44,9 +44,6 @@ class link {
   /// once where it answers no sooner than that. Later calls replace it.
   virtual void when_delivered(std::function<void()> action) { std::exchange(action, nullptr)(); }
 
-  /// See port::can_rest.
-  [[nodiscard]] virtual bool can_rest() const { return !session_until(); }
-
   /// See port::session_until and port::on_session.
   [[nodiscard]] virtual std::optional<time_point> session_until() const { return std::nullopt; }
   virtual void on_session(const std::function<void()>& /*extended*/) {}

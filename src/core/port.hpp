@@ -43,8 +43,6 @@ class port {
   virtual void renew(std::vector<hold> holds, time_point answer_by, handler<renewals> done) = 0;
   /// Retries until the store confirms, or until `give_up`, when the ttl has surely ended the hold.
   virtual void release(store::hold hold, time_point give_up, handler<released> done) = 0;
-  /// Whether a hold may outlive its client: see `expire_at`. A store where claims end with a session cannot.
-  [[nodiscard]] virtual bool can_rest() const = 0;
   /// Leaves the hold to the store until `until`: nobody renews it any more. Retries as `release` does.
   virtual void expire_at(store::hold hold, time_point until, time_point give_up, handler<released> done) = 0;
   /// From exclusive to shared.

@@ -83,9 +83,8 @@ struct request {
   std::int64_t capacity = 0;
   bool shareable = false;
   bool election = false;
-  duration ttl{};         // at the store
-  duration grace{};       // of a claim: the end of the ttl, for which its client does not believe to hold
-  bool may_rest = false;  // of a claim: see store::claim
+  duration ttl{};    // at the store
+  duration grace{};  // of a claim: the end of the ttl, for which its client does not believe to hold
   bool wait = false;
   bool idle = false;
   bool met_foreign = false;  // of a release: one of several servers has told the claim of a foreign holder

@@ -41,7 +41,7 @@ class lease_manager::claiming final : public operation, public std::enable_share
       : of_{of}, id_{id}, claim_{std::move(claim)}, done_{std::move(done)}, began_{of.time_.now()} {}
 
   void start(std::optional<time_point> limit) {
-    if (store::may_rest(*claim_) && !of_.port_.can_rest()) {
+    if (store::may_rest(*claim_) && of_.port_.session_until()) {
       // Not within the call that starts it.
       timer_ = of_.time_.at(began_, [weak = weak_from_this()] {
         if (const auto self = weak.lock()) self->end(cannot_rest());

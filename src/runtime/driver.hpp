@@ -35,7 +35,6 @@ class driver final : public store::port {
   void renew(std::vector<store::hold> holds, store::time_point answer_by,
              store::handler<store::renewals> done) override;
   void release(store::hold hold, store::time_point give_up, store::handler<store::released> done) override;
-  [[nodiscard]] bool can_rest() const override { return link_.can_rest(); }
   void expire_at(store::hold hold, store::time_point until, store::time_point give_up,
                  store::handler<store::released> done) override;
   void downgrade(store::hold hold, store::time_point give_up, store::handler<store::lowered> done) override;

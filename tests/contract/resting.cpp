@@ -6,7 +6,7 @@
 namespace holdfast::contract {
 namespace {
 
-bool lets_names_rest(const store_kind& kind) { return !kind.keeps_sessions || kind.keeps_marks; }
+bool lets_names_rest(const store_kind& kind) { return !kind.keeps_sessions; }
 
 using time_point = boot_clock::time_point;
 

@@ -40,7 +40,6 @@ holdfast::contract::store_kind kind(std::string name, extent in_gate, const std:
           .across_processes = true,
           .breakable = true,
           .keeps_sessions = true,
-          .keeps_marks = true,
           .in_gate = in_gate,
           .start = [layout] { return std::make_unique<zookeeper_store>(layout); }};
 }
@@ -67,7 +66,6 @@ const holdfast::contract::test_on ensemble{{.name = "ensemble",
                                             .scheme = "zk",
                                             .across_processes = true,
                                             .keeps_sessions = true,
-                                            .keeps_marks = true,
                                             .in_gate = extent::smoke,
                                             .start = [] { return std::make_unique<ensemble_store>(); }}};
 const holdfast::contract::test_on curator{kind("zookeeper", extent::blocking, "curator")};

@@ -40,7 +40,6 @@ struct store_kind {
   bool has_permits = true;      ///< semaphores
   bool by_majority = false;     ///< each request goes to several servers, which share this machine
   bool keeps_sessions = false;  ///< a lease may end before its ttl does, with its client's session
-  bool keeps_marks = false;     ///< with sessions: a name rests after one all the same
   extent in_gate = extent::whole;
   std::function<std::unique_ptr<store>()> start;
 };

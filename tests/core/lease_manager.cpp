@@ -220,19 +220,6 @@ TEST_F(unproven_grants, look_until_the_session_is_proven_and_keep_what_was_grant
   EXPECT_EQ(lease->deadline(), std::min(sent + 30s - margin, *it.link.session));
 }
 
-TEST_F(unproven_grants, stay_locked_for_their_least_time_from_when_they_are_told) {
-  auto least = a_claim();
-  least.at_least = 60s;
-  it.link.rests = true;
-  be_granted_in_doubt(least);
-  prove_session();
-  find();
-  it.answer(granted_at(7));
-  release(std::get<lease_record_ptr>(ends.at(0)));
-  ASSERT_EQ(it.pending_tasks(), (tasks{task::annotate, task::renew}));
-  EXPECT_EQ(it.link.request(1).batch.at(0).ttl, 60s);
-}
-
 TEST_F(unproven_grants, ask_again_for_what_has_gone_with_a_former_session) {
   be_granted_in_doubt();
   prove_session();

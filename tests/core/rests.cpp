@@ -183,7 +183,7 @@ TEST_F(rests, closing_leaves_the_least_time_to_the_store) {
 }
 
 TEST_F(rests, a_store_of_sessions_refuses) {
-  it.link.rests = false;
+  it.link.session = store::time_point::max();
   for (const store::claim& each : {with_grace(1s), with_least(1s)}) {
     ask(each);
     it.time.run_for(0s);

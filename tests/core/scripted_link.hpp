@@ -30,7 +30,6 @@ class scripted_link final : public store::link<Request, Reply> {
     return std::exchange(next_watch, nullptr);
   }
   [[nodiscard]] std::optional<store::time_point> session_until() const override { return session; }
-  [[nodiscard]] bool can_rest() const override { return rests; }
   void on_session(const std::function<void()>& extended) override { extended_ = extended; }
   void help(store::caller&) override {}
   bool drive() override { return false; }
@@ -56,7 +55,6 @@ class scripted_link final : public store::link<Request, Reply> {
   }
 
   std::optional<store::time_point> session;
-  bool rests = true;
   std::shared_ptr<void> next_watch;
 
  private:

@@ -18,9 +18,8 @@ class zookeeper_release_requests : public zookeeper_contention {
  protected:
   zookeeper_release_requests() {
     wire_.create("/stock", 0, operation::made::container);
-    ahead_ =
-        wire_.create("/stock/" + node_name(layout::curator, role::mutex, marked_as_ours(owner(9), false)),
-                     other_session, operation::made::sequential);
+    ahead_ = wire_.create("/stock/" + node_name(layout::curator, role::mutex, marked_as_ours(owner(9))),
+                          other_session, operation::made::sequential);
   }
   void claim() {
     tickets::request r;
@@ -102,11 +101,10 @@ TEST_F(zookeeper_release_requests, are_for_the_holder_that_is_downgraded_while_a
     wire_.all[path].data = to_text(n);
     return path;
   };
-  const owner_id holder = marked_as_ours(owner(1), false);
+  const owner_id holder = marked_as_ours(owner(1));
   const std::string end = std::to_string(last_number);
   const std::string writer = create(node_name(layout::curator, role::writer, holder) + end);
-  const std::string waiter =
-      create(node_name(layout::curator, role::writer, marked_as_ours(owner(2), false)) + end);
+  const std::string waiter = create(node_name(layout::curator, role::writer, marked_as_ours(owner(2))) + end);
   tickets::request r;
   r.kind = tickets::task::request_release;
   r.name = "stock";

@@ -38,7 +38,6 @@ class tree final : public wire {
     std::int64_t session = 0;
     std::int64_t created = 0;
     std::int32_t next = 0;
-    std::int64_t changed_ms = 0;
     std::int32_t version = 0;
     std::set<std::string> children;
   };
@@ -98,9 +97,7 @@ class tree final : public wire {
     ++above.next;
     above.children.insert(made.substr(made.rfind('/') + 1));
     node& n = all[made];
-    const bool stays = make == operation::made::container || make == operation::made::persistent;
-    n.session = stays ? 0 : by;
-    n.changed_ms = now_ms;
+    n.session = make == operation::made::container ? 0 : by;
     n.created = ++last_;
     return made;
   }
@@ -123,10 +120,8 @@ class tree final : public wire {
   std::map<std::string, node> all{{"/", {}}};
   std::set<std::string> watched;
   std::set<std::string> unreadable;
-  std::set<std::string> unwritable;
   bool reads_own = true;
   std::function<std::string(std::string)> renames;  // sequential nodes, in the reply to their creation
-  std::int64_t now_ms = 1'000'000;                  // the leader's clock
   std::map<kind, std::size_t> counts;
   std::size_t most_creations = 0;
   std::size_t most_lists = 0;
@@ -158,22 +153,11 @@ class tree final : public wire {
     }
     if (found == all.end()) return {.code = answer::no_node, .path = o.path};
     node& n = found->second;
-    if (o.kind == kind::set && unwritable.contains(o.path)) {
-      r.code = answer::refused;
-      return r;
-    }
     if (o.kind == kind::set) {
-      if (o.version != operation::any_version && o.version != n.version)
-        return {.code = answer::other_version, .path = o.path};
       n.data = o.data;
-      n.changed_ms = now_ms;
       ++n.version;
     }
-    r.about = {.created = n.created,
-               .session = n.session,
-               .changed_ms = n.changed_ms,
-               .version = n.version,
-               .child_count = child_count(o.path)};
+    r.about = {.created = n.created, .session = n.session, .child_count = child_count(o.path)};
     if (o.kind == kind::set) return r;
     if (o.kind == kind::remove) {
       if (!n.children.empty()) return {.code = answer::not_empty, .path = o.path};

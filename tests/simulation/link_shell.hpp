@@ -22,7 +22,6 @@ class link_shell : public tickets::link {
   std::shared_ptr<void> watch(store::watched target, std::function<void()> changed) override {
     return inner_.watch(std::move(target), std::move(changed));
   }
-  [[nodiscard]] bool can_rest() const override { return inner_.can_rest(); }
   [[nodiscard]] std::optional<store::time_point> session_until() const override {
     return inner_.session_until();
   }

@@ -28,7 +28,6 @@ class port_shell : public store::port {
   void release(store::hold hold, store::time_point give_up, store::handler<store::released> done) override {
     inner_.release(std::move(hold), give_up, std::move(done));
   }
-  [[nodiscard]] bool can_rest() const override { return inner_.can_rest(); }
   void expire_at(store::hold hold, store::time_point until, store::time_point give_up,
                  store::handler<store::released> done) override {
     inner_.expire_at(std::move(hold), until, give_up, std::move(done));

@@ -29,7 +29,6 @@ struct surroundings {
   std::size_t names_used = names;  // the store has that many of them
   bool has_sets = false;           // each client has one that locks several names at once
   bool has_rests = true;           // the store keeps a claim that has lost its client
-  bool shows_rests = false;        // the witness is told of least times; else the ledger checks them
   /// Each client has one that campaigns, in the place of another user. Null: there is no election.
   election_watch* elections = nullptr;
   /// Each client has one that asks holders to release. Null: nobody does.

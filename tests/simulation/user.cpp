@@ -175,7 +175,6 @@ void user::release() {
   const bool rests = !retired_ && lease->rests_until() > host_.now();
   book_.release(lease, [this, lease, rests](std::error_code failed) {
     around_.in.note("released", host_.number(), static_cast<std::uint64_t>(failed.value()));
-    if (!failed && rests && around_.shows_rests) around_.sees.kept(lease);
     if (!failed && !rests && around_.account.answers_for(lease->hold.owner)) {
       around_.in.violated("released for sure, and still at the store");
     }

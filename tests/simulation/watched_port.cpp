@@ -73,7 +73,7 @@ void watched_port::expire_at(store::hold hold, store::time_point until, store::t
   const instant end = host_.true_time_of(until);
   port_shell::expire_at(hold, until, give_up, [this, hold, since, end, done = std::move(done)](auto outcome) {
     if (outcome == store::released::done && around_.in.now + 5ms < end && is_calm(hold, since) &&
-        !around_.shows_rests && !around_.account.may_have(hold)) {
+        !around_.account.may_have(hold)) {
       around_.in.violated("a hold that has to rest is not at the store: " + hold.owner.hex());
     }
     done(outcome);

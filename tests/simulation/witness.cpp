@@ -25,7 +25,6 @@ bool witness::is_held(const belief& b) { return b.at->life() == b.life && b.leas
 /// Whether its holder was lost, and did not release it. Clocks may run at different rates.
 bool witness::rests(const belief& b) {
   const lease_record& lease = *b.lease;
-  if (b.at->now() < b.kept_until - longest_ttl / 32) return true;
   if (lease.grace == duration::zero()) return false;
   const bool is_lost = lease.state() == lease_record::phase::lost && lease.reason == errc::lost &&
                        lease.loss != loss_reason::ended_at_store;
@@ -56,9 +55,7 @@ void witness::granted(const host& at, const lease_record_ptr& lease) {
   auto& all = beliefs_[b.name];
   std::erase_if(all, [](const belief& old) {
     const bool is_over = old.at->life() != old.life || old.lease->state() != lease_record::phase::held;
-    // Its user may be told later that the name has rested all the time.
-    const bool may_rest = old.at->life() == old.life && old.at->now() < old.lease->rests_until();
-    return is_over && !rests(old) && !may_rest;
+    return is_over && !rests(old);
   });
   all.push_back(b);
   if (account_.is_suspect(b.name) || account_.is_ended_by_hand(lease->hold.owner)) return;
@@ -110,13 +107,6 @@ void witness::lowered(const lease_record_ptr& lease, bool yes) {
   if (!yes) compare(name);
 }
 
-void witness::kept(const lease_record_ptr& lease) {
-  for (belief& b : beliefs_[index_of(lease->hold.name)]) {
-    if (b.lease == lease) b.kept_until = lease->rests_until();
-  }
-  compare(index_of(lease->hold.name));  // others may have come before the answer
-}
-
 void witness::compare(std::size_t name) {
   std::int64_t together = 0;
   bool excused = false;
@@ -149,7 +139,7 @@ void witness::compare(std::size_t name) {
   for (const belief& b : beliefs_[name]) {
     if (is_held(b) || rests(b)) believers.append(believers.empty() ? "" : " and ").append(description(b));
   }
-  in_.violated("believed at once, within the grace after a loss, or within the least time: " + believers +
+  in_.violated("believed at once, or within the grace after a loss: " + believers +
                (outsider_believes ? " and a client of others" : ""));
 }
 

@@ -24,11 +24,10 @@ class witness {
     std::uint32_t life = 0;
     std::size_t name = 0;
     ledger::grant grant;
-    store::time_point kept_until{};  // by its host's clock: released before its least time, for sure
-    bool lowered = false;            // its user has asked for less, and relies on no more
-    instant requested{};             // when the request was sent that it was granted by
-    instant first_end{};             // unless renewed
-    bool was_over = false;           // when an answer came that may renew it
+    bool lowered = false;   // its user has asked for less, and relies on no more
+    instant requested{};    // when the request was sent that it was granted by
+    instant first_end{};    // unless renewed
+    bool was_over = false;  // when an answer came that may renew it
   };
 
   /// A user has got a lease.
@@ -39,8 +38,6 @@ class witness {
   void renewed(const host& at);
   /// A user has begun to give up being alone; or has been told, for sure, that it still is.
   void lowered(const lease_core::lease_record_ptr& lease, bool yes);
-  /// A user has been told that the store keeps its hold until the end of its least time.
-  void kept(const lease_core::lease_record_ptr& lease);
   /// A user that has held since then has been told of a loss.
   void lost(const host& at, const lease_core::lease_record& lease, instant since, const site& server);
   /// No faults for that long, and no lease may end: a session takes a whole timeout of it to be known of

@@ -17,7 +17,7 @@ owner_id guid() {
 }
 
 claimed holder(layout style, role wants, std::string data, bool is_ours) {
-  const auto id = is_ours ? marked_as_ours(guid(), false) : guid();
+  const auto id = is_ours ? marked_as_ours(guid()) : guid();
   claimed c;
   c.place = *parse(style, node_name(style, wants, id) + "0000000001");
   c.place.wants = wants;

@@ -24,7 +24,7 @@ node reader(char guid, std::int64_t created, const char* number = "2147483647") 
 }
 
 std::vector<result> list_of(const std::vector<node>& nodes) {
-  std::vector<result> reads(6);
+  std::vector<result> reads(reads_of(base).size());
   for (const node& n : nodes) reads[1].children.push_back(n.name);
   return reads;
 }

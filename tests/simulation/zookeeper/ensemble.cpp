@@ -38,13 +38,12 @@ result failed(const operation& op, answer code) {
   return r;
 }
 
-ensemble::server::server(scene& in, std::int64_t rate_ppm, std::int64_t wall_rate_ppm)
-    : at{in, clock{1h, rate_ppm}, clock{24h * 365 * 50, wall_rate_ppm}} {}
+ensemble::server::server(scene& in, std::int64_t rate_ppm)
+    : at{in, clock{1h, rate_ppm}, clock{24h * 365 * 50, rate_ppm}} {}
 
 ensemble::ensemble(scene& in, settings s, const std::vector<std::int64_t>& rates_ppm)
     : in_{in}, settings_{s} {
-  for (std::size_t i = 0; i < s.servers; ++i)
-    servers_.emplace_back(in, rates_ppm.at(i), s.has_exact_wall_clocks ? 0 : rates_ppm.at(i));
+  for (std::size_t i = 0; i < s.servers; ++i) servers_.emplace_back(in, rates_ppm.at(i));
   elect(term_);
 }
 

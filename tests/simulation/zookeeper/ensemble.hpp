@@ -42,7 +42,6 @@ class ensemble {
     std::size_t servers = 3;
     duration tick = std::chrono::milliseconds{200};
     std::int32_t first_number = 0;  // what the children of each node are counted from when it is made first
-    bool has_exact_wall_clocks = false;  // rests are counted by them, whichever server leads
   };
   /// After how many ticks a server and its leader give each other up.
   static constexpr int sync_limit = 5;
@@ -120,7 +119,7 @@ class ensemble {
   using watch_table = std::unordered_map<std::string, std::vector<connection_ptr>>;
 
   struct server {
-    server(scene& in, std::int64_t rate_ppm, std::int64_t wall_rate_ppm);
+    server(scene& in, std::int64_t rate_ppm);
 
     site at;
     znodes known;

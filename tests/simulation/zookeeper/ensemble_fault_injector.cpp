@@ -15,8 +15,6 @@ ensemble_fault_injector::ensemble_fault_injector(surroundings& around, ensemble&
 /// That mutant ends holds of others: nobody else may, or it could not be told apart.
 bool ensemble_fault_injector::can_be(fault which) const {
   const bool by_hand = which == fault::force_release || which == fault::node_removed;
-  // A rest ends sooner where the leader's clock is set forward: docs/stores/zookeeper.md says so.
-  if (which == fault::wall_clock_step && around_.has_rests) return false;
   return !by_hand || around_.with != mutant::get_then_delete;
 }
 

@@ -160,7 +160,7 @@ result ensemble::prepare(const operation& op, std::int64_t by) {
     case operation_kind::create:
       t.type = transaction::kind::create;
       t.container = op.make == operation::made::container;
-      t.session = t.container || op.make == operation::made::persistent ? 0 : by;
+      t.session = t.container ? 0 : by;
       if (const auto problem = prepare_new(op, t)) return failed(op, *problem);
       break;
     case operation_kind::replace:
@@ -172,8 +172,6 @@ result ensemble::prepare(const operation& op, std::int64_t by) {
       break;
     case operation_kind::set:
       if (n == nullptr) return failed(op, answer::no_node);
-      if (op.version != operation::any_version && op.version != n->data_version)
-        return failed(op, answer::other_version);
       t.type = transaction::kind::set;
       break;
     case operation_kind::agree:

@@ -46,14 +46,12 @@ duration timeout_from(randomness& chance) {
 
 /// What the servers are like, how far the clocks differ, and what clients use them for.
 struct conditions {
-  conditions(randomness& chance, bool has_rests)
+  explicit conditions(randomness& chance)
       : servers{settings_from(chance)},
         timeout{timeout_from(chance)},
         clocks{chance, servers.servers},
         root{chance.one_in(2) ? "" : "/apps"},
-        layout{chance.one_in(8) ? zookeeper::layout::kazoo : zookeeper::layout::curator} {
-    servers.has_exact_wall_clocks = has_rests;
-  }
+        layout{chance.one_in(8) ? zookeeper::layout::kazoo : zookeeper::layout::curator} {}
 
   // In the order of drawing.
   ensemble::settings servers;
@@ -63,52 +61,30 @@ struct conditions {
   zookeeper::layout layout;
 };
 
-/// Names rest in half of the worlds; the others have leaders whose clocks are set. Mutants that concern no
-/// rests are found in worlds without.
-bool has_rests(std::uint64_t seed, const circumstances& under) {
-  switch (under.with) {
-    case mutant::none: return seed % 2 == 0;
-    case mutant::rests_ignored:
-    case mutant::mark_after_grant:
-    case mutant::grace_forgotten:
-    case mutant::at_least_forgotten: return true;
-    default: return false;
-  }
-}
-
-/// Also in worlds in which names rest. Where a candidate proclaims it writes to the node, too, and the last
-/// write stays.
-bool may_request(std::uint64_t seed, const circumstances& under) {
-  const bool beside_rests = seed % 8 == 2 && under.with == mutant::none;
-  return (has_requests(seed, under) || beside_rests) && !has_election(seed, under);
-}
-
 class ensemble_world {
  public:
   ensemble_world(std::uint64_t seed, const circumstances& under)
       : in_{seed, under.prints},
-        of_{in_.chance, has_rests(seed, under)},
+        of_{in_.chance},
         calm_{in_, clock{1h}, clock{1h}},
         servers_{in_, of_.servers, of_.clocks.servers},
         counts_{in_, calm_, servers_, of_.root, of_.layout},
         sees_{in_, counts_},
         elections_{in_, counts_},
         store_{in_, servers_, counts_, {{of_.root, of_.layout, of_.timeout}, of_.timeout, under.with}},
-        around_{in_, calm_, counts_, sees_, store_, under.with,
-                {},  0,     true,    names, false,  has_rests(seed, under)},
+        around_{in_, calm_, counts_, sees_, store_, under.with, {}, 0, true, names, false, false},
         clients_{around_},
         fault_injector_{around_, servers_, clients_.all(), instant{time_of_faults}},
         requests_{seed},
         hears_{around_, {.calm_before = fair_time_to_renew(), .is_heard_by_renewal = true}},
         revoker_{in_, requests_.chance, servers_, counts_} {
-    around_.shows_rests = around_.has_rests;
     counts_.compare_with(sees_);
     sees_.expect_renewal_within(fair_time_to_renew());
     counts_.force_release_allowed = under.with != mutant::get_then_delete;
     bent_with() = under.with;
     around_.has_sets = seed % 4 == 3;
     if (has_election(seed, under)) around_.elections = &elections_;
-    if (may_request(seed, under)) request_releases();
+    if (has_requests(seed, under) && !has_election(seed, under)) request_releases();
     clients_.gather(2 + in_.chance.below(3), of_.clocks);
     if (of_.layout != zookeeper::layout::curator || under.with == mutant::get_then_delete) return;
     for (std::size_t i = in_.chance.below(3); i > 0; --i)
@@ -134,11 +110,9 @@ class ensemble_world {
     const bool is_curators = of_.layout == zookeeper::layout::curator && of_.servers.first_number == 0;
     if (is_curators && around_.with == mutant::none) revoker_.live();
   }
-  /// A session that has died, a rest after it, and what its leader's clock adds to it, finding a server, and
-  /// one more try.
+  /// A session that has died, and what its leader's clock adds to it, finding a server, and one more try.
   [[nodiscard]] duration served_within() const {
-    return of_.timeout + of_.timeout / 100 + 3 * of_.servers.tick + 1200ms + 1s + 600ms + longest_ttl +
-           (around_.has_rests ? longest_ttl + 1s : 0s);
+    return of_.timeout + of_.timeout / 100 + 3 * of_.servers.tick + 1200ms + 1s + 600ms + longest_ttl;
   }
   void pass_time() {
     clients_.start();

@@ -7,7 +7,6 @@
 
 #include "simulation/zookeeper/znodes.hpp"
 #include "stores/zookeeper/protocol/layout.hpp"
-#include "stores/zookeeper/protocol/mark.hpp"
 
 namespace holdfast::sim {
 
@@ -29,9 +28,6 @@ std::optional<zookeeper::contender> contender_at(const std::string& path) {
 
 void faulty_wire::submit(operation op, on_result done) {
   if (which_ == mutant::none) return inner_.submit(std::move(op), std::move(done));
-  if (late_ && op.kind != operation_kind::list) {
-    inner_.submit(*std::exchange(late_, std::nullopt), [](const result&) {});
-  }
   switch (op.kind) {
     case operation_kind::create: return create(std::move(op), std::move(done));
     case operation_kind::exists:
@@ -54,20 +50,7 @@ void faulty_wire::submit(operation op, on_result done) {
   });
 }
 
-/// Says that the mark was made, and makes it with the next operation.
-void faulty_wire::make_later(operation op, on_result done) {
-  operation other{.kind = operation_kind::exists, .path = parent_of(op.path)};
-  late_ = std::move(op);
-  inner_.submit(std::move(other), [path = late_->path, done = std::move(done)](result r) {
-    r.path = path;
-    if (r.code == answer::no_node) r.code = answer::done;
-    done(std::move(r));
-  });
-}
-
 void faulty_wire::create(operation op, on_result done) {
-  if (which_ == mutant::mark_after_grant && op.make == operation::made::persistent)
-    return make_later(std::move(op), std::move(done));
   const std::string queue = parent_of(op.path);
   if (op.make == operation::made::sequential) open_.erase(queue);
   if (which_ == mutant::create_without_guid && op.make == operation::made::sequential) {
@@ -121,7 +104,6 @@ void faulty_wire::list(operation op, on_result done) {
   inner_.submit(std::move(op), [this, queue = op.path, done = std::move(done)](result r) {
     const std::vector<std::string> before = std::exchange(present_[queue], r.children);
     if (which_ == mutant::listing_too_early && r.code == answer::done) r.children = with_own(queue, before);
-    if (which_ == mutant::rests_ignored && queue.ends_with(zookeeper::rests_path({}))) r.children.clear();
     if (which_ == mutant::reader_waits_on_later) show_later_writers_earlier(queue, r.children);
     done(std::move(r));
   });

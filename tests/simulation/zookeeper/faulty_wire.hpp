@@ -1,7 +1,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,7 +25,6 @@ class faulty_wire final : public zookeeper::wire {
 
  private:
   void create(zookeeper::operation op, on_result done);
-  void make_later(zookeeper::operation op, on_result done);
   void replace(zookeeper::operation op, on_result done);
   void get(zookeeper::operation op, on_result done);
   void list(zookeeper::operation op, on_result done);
@@ -40,7 +38,6 @@ class faulty_wire final : public zookeeper::wire {
   wire& inner_;
   std::int64_t session_ = 0;
   std::uint32_t made_ = 0;
-  std::optional<zookeeper::operation> late_;
   std::set<std::string> own_;
   std::map<std::string, std::vector<std::string>> present_;  // by queue, as listed last
   std::set<std::string> open_;                               // queues taken to be free

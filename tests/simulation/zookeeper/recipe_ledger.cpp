@@ -5,7 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "stores/zookeeper/protocol/mark.hpp"
 #include "stores/zookeeper/protocol/note.hpp"
 #include "stores/zookeeper/protocol/paths.hpp"
 
@@ -91,7 +90,7 @@ void recipe_ledger::changed(const transaction& t) {
 
 void recipe_ledger::went(const transaction& t, const std::string& path) {
   const auto found = claimed_.find(path);
-  if (found == claimed_.end()) return rest_went(t, path);
+  if (found == claimed_.end()) return;
   const std::int64_t session = found->second.session;
   const maker made_by = found->second.made_by;
   claimed_.erase(found);
@@ -103,16 +102,6 @@ void recipe_ledger::went(const transaction& t, const std::string& path) {
   if (!force_release_allowed && t.by != 0) return in_.violated("a node of another was removed: " + path);
   ended_by_hand_.insert(made_by);
   if (name != names) broken(name);
-}
-
-/// The mark of a hold that has ended. It may be ended by force, and then nobody waits for the end of the
-/// rest.
-void recipe_ledger::rest_went(const transaction& t, const std::string& path) {
-  const std::size_t name = name_at(path);
-  const auto guid = owner_id::from_hex(last_part_of(path));
-  if (!guid || name == names || !is_force_released(name) || t.type != transaction::kind::remove) return;
-  ended_by_hand_.insert(maker_of_alias(*guid));
-  broken(name);
 }
 
 bool recipe_ledger::is_force_released(std::size_t name) const {

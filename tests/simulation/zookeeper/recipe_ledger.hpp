@@ -46,7 +46,6 @@ class recipe_ledger final : public ledger {
     return ended_by_hand_.contains(maker_of(owner));
   }
   [[nodiscard]] grant grant_of(const store::hold& h) const override;
-  /// With those whose marks alone are there.
 
   // For clients of others.
   [[nodiscard]] bool holds(const std::string& node) const { return holding_nodes_.contains(node); }
@@ -86,7 +85,6 @@ class recipe_ledger final : public ledger {
   [[nodiscard]] bool is_queued(std::size_t name, maker by) const;
   [[nodiscard]] static std::string without_request(std::string_view data);
   void went(const transaction& t, const std::string& path);
-  void rest_went(const transaction& t, const std::string& path);
   void woken(const std::string& path, std::int64_t session);
   [[nodiscard]] bool is_force_released(std::size_t name) const;
   [[nodiscard]] std::size_t name_at(const std::string& path) const;

@@ -21,8 +21,6 @@ void znodes::apply(const transaction& t) {
       znode& n = all_.at(t.path);
       n.data = t.data;
       n.changed = t.number;
-      n.changed_ms = t.wall_ms;
-      ++n.data_version;
       return;
     }
     case transaction::kind::remove: return remove(t.path, t.number);
@@ -45,7 +43,7 @@ void znodes::create(const transaction& t) {
   n.data = t.data;
   n.created = n.changed = n.last_child = t.number;
   n.session = t.session;
-  n.created_ms = n.changed_ms = t.wall_ms;
+  n.created_ms = t.wall_ms;
   n.container = t.container;
   n.version = t.first_number;
 }
@@ -68,8 +66,6 @@ zookeeper::status znodes::about(const znode& n) {
   s.last_child = n.last_child;
   s.session = n.session;
   s.created_ms = n.created_ms;
-  s.changed_ms = n.changed_ms;
-  s.version = n.data_version;
   s.child_count = static_cast<std::int32_t>(n.children.size());
   return s;
 }

@@ -35,8 +35,6 @@ struct znode {
   std::int64_t last_child = 0;  // pzxid
   std::int64_t session = 0;
   std::int64_t created_ms = 0;
-  std::int64_t changed_ms = 0;
-  std::int32_t data_version = 0;
   /// cversion: children that it has ever had, which is where their numbers come from. It stays at its end.
   std::int32_t version = 0;
   bool container = false;

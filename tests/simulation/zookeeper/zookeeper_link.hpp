@@ -38,7 +38,6 @@ class zookeeper_link final : public tickets::link, private zookeeper::wire {
   void send(tickets::request request, on_reply done) override;
   void on_notifications(on_notification handler) override;
   std::shared_ptr<void> watch(store::watched target, std::function<void()> changed) override;
-  [[nodiscard]] bool can_rest() const override { return true; }
   [[nodiscard]] std::optional<store::time_point> session_until() const override;
   void on_session(const std::function<void()>& extended) override {
     extended_ = extended;

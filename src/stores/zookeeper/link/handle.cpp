@@ -32,7 +32,6 @@ answer answer_of(int code) {
     case ZNODEEXISTS: return answer::node_exists;
     case ZNOCHILDRENFOREPHEMERALS: return answer::no_children;
     case ZNOTEMPTY: return answer::not_empty;
-    case ZBADVERSION: return answer::other_version;
     case ZNOAUTH:
     case ZINVALIDACL:
     case ZAUTHFAILED: return answer::refused;
@@ -96,8 +95,6 @@ status status_of(const Stat* s) {
   about.last_child = s->pzxid;
   about.session = s->ephemeralOwner;
   about.created_ms = s->ctime;
-  about.changed_ms = s->mtime;
-  about.version = s->version;
   about.child_count = s->numChildren;
   return about;
 }
@@ -264,7 +261,7 @@ int handle::submit(const operation& step, pending* p) {
   const auto size = static_cast<int>(step.data.size());
   switch (step.kind) {
     case operation_kind::create: {
-      constexpr std::array modes{&ZOO_CONTAINER, &ZOO_EPHEMERAL, &ZOO_EPHEMERAL_SEQUENTIAL, &ZOO_PERSISTENT};
+      constexpr std::array modes{&ZOO_CONTAINER, &ZOO_EPHEMERAL, &ZOO_EPHEMERAL_SEQUENTIAL};
       const int mode = *modes[static_cast<std::size_t>(step.make)];
       return zoo_acreate2(zk_, path, step.data.data(), size, list, mode, &callbacks::created, p);
     }
@@ -283,8 +280,7 @@ int handle::submit(const operation& step, pending* p) {
     case operation_kind::get: return zoo_awget(zk_, path, watcher, this, &callbacks::read, p);
     case operation_kind::exists: return zoo_awexists(zk_, path, watcher, this, &callbacks::found, p);
     case operation_kind::list: return zoo_awget_children(zk_, path, watcher, this, &callbacks::listed, p);
-    case operation_kind::set:
-      return zoo_aset(zk_, path, step.data.data(), size, step.version, &callbacks::written, p);
+    case operation_kind::set: return zoo_aset(zk_, path, step.data.data(), size, -1, &callbacks::written, p);
     case operation_kind::remove: return zoo_adelete(zk_, path, -1, &callbacks::ended, p);
     case operation_kind::sync: return zoo_async(zk_, path, &callbacks::synced, p);
     case operation_kind::unwatch: {

@@ -37,7 +37,6 @@ class link final : public tickets::link, private wire {
   void send(tickets::request request, on_reply handler) override;
   void on_notifications(on_notification handler) override;
   std::shared_ptr<void> watch(store::watched target, std::function<void()> changed) override;
-  [[nodiscard]] bool can_rest() const override { return true; }  // see claim_queue
   [[nodiscard]] std::optional<store::time_point> session_until() const override;
   void on_session(const std::function<void()>& extended) override;
   void when_delivered(std::function<void()> action) override;

@@ -5,7 +5,6 @@
 
 #include "stores/zookeeper/protocol/claim_nodes.hpp"
 #include "stores/zookeeper/protocol/claim_queue.hpp"
-#include "stores/zookeeper/protocol/mark.hpp"
 #include "stores/zookeeper/protocol/paths.hpp"
 
 namespace holdfast::zookeeper {
@@ -30,20 +29,20 @@ store::request_error mixed_layout(const std::string& path, const std::string& no
 
 /// A different guid for each new entry of an owner, so that a node of the last entry is never mistaken for
 /// the new one.
-owner_id guid_of(const owner_id& owner, std::uint64_t serial, bool may_rest) {
+owner_id guid_of(const owner_id& owner, std::uint64_t serial) {
   owner_id::bytes_type bytes{};
   std::copy_n(owner.bytes().begin(), owner_id::size, bytes.begin());
   for (std::size_t i = 0; i < sizeof serial; ++i) {
     bytes[i] ^= static_cast<std::uint8_t>(serial >> (8 * i));
   }
-  return marked_as_ours(owner_id{bytes}, may_rest);
+  return marked_as_ours(owner_id{bytes});
 }
 
 }  // namespace
 
 void claim_queue::acquire(const tickets::request& request, const on_reply& handler) {
   claim& c = claims_.add(request);
-  c.guid = guid_of(request.owner, c.serial, request.may_rest);
+  c.guid = guid_of(request.owner, c.serial);
   c.base = path_of(root_, request.name);
   c.queue = is_semaphore(request) ? c.base + "/locks" : c.base;
   ++line_of(c).claims;
@@ -77,8 +76,6 @@ listing claim_queue::read_queue(const std::string& queue, std::vector<result> li
       return child == "leases" || child == "locks";
     });
   }
-  const std::vector<std::string>& of_name = lists.size() > 1 ? lists[1].children : children;
-  l.rests = std::find(of_name.begin(), of_name.end(), rests_node) != of_name.end();
   return l;
 }
 
@@ -122,8 +119,6 @@ void claim_queue::entered(const arrival& a, const listing& l) {
     return handler(store::request_error{request_error_of(l.queue).reason, true, true});
   }
   if (l.stranger) return fail_entry(*c, handler, mixed_layout(c->queue, *l.stranger));
-  // Those ahead become only fewer. So if none of them can leave a mark, and there is none, none will come.
-  c->heeds = l.rests || line_of(*c).ahead.may_rest() > (c->request.may_rest ? 1U : 0U);
   if (line_of(*c).ahead.cannot_order(*c->place)) return make_room(*c, handler);
   if (!l.other_kind) return settle(*c, handler);
   if (is_semaphore(c->request))
@@ -136,25 +131,14 @@ void claim_queue::fail_entry(claim& c, const on_reply& handler, tickets::link::o
   remove(c, [handler, reply = std::move(reply)](const tickets::link::outcome&) { handler(reply); });
 }
 
-/// Ends a claim that is not granted. Where it has been queued, no request waits for the answer: the next look
-/// gets it. If the claim came anew instead, those that are refused could overtake each other for ever.
-void claim_queue::refuse(claim& c, const on_reply& handler, tickets::reply verdict) {
-  if (handler) return fail_entry(c, handler, std::move(verdict));
-  const owner_id owner = c.request.owner;
-  verdicts_.insert_or_assign(owner, std::move(verdict));  // a claim that leaves meanwhile forgets it
-  remove(c, [this, owner](const tickets::link::outcome&) {
-    if (on_notification_) on_notification_({owner, store::notification_kind::look, {}});
-  });
-}
-
 /// The numbers of its queue are used up. It comes again later, and removes the parent, so that counting
 /// begins anew, if the queue is empty by then: the servers remove no node with children.
 void claim_queue::make_room(claim& c, const on_reply& handler) {
   const std::string queue = c.queue;
-  if (!c.request.wait) {
-    refuse(c, handler, tickets::refused{});
-  } else {
+  if (c.request.wait) {
     fail_entry(c, handler, no_numbers_below(queue));
+  } else {
+    fail_entry(c, handler, tickets::reply{tickets::refused{}});
   }
   nodes_.submit({.kind = kind::remove, .path = queue}, [](const result&) {});
 }
@@ -163,9 +147,9 @@ void claim_queue::make_room(claim& c, const on_reply& handler) {
 void claim_queue::settle(claim& c, const on_reply& handler) {
   if (line_of(c).ahead.before(*c.place, 1).count == 0) {
     if (is_semaphore(c.request)) return choose(c, handler, 0);
-    return admit(c, handler);
+    return grant(c, handler);
   }
-  if (!c.request.wait) return refuse(c, handler, tickets::refused{});
+  if (!c.request.wait) return fail_entry(c, handler, tickets::reply{tickets::refused{}});
   c.now = claim::phase::waiting;
   wait_behind(c, extent::fresh);
   handler(tickets::reply{place_of(c.token, false)});
@@ -176,6 +160,15 @@ void claim_queue::hold(claim& c) {
   c.settled = true;
   line_of(c).ahead.holds(*c.place);
   leave_line(c);
+}
+
+/// Nobody is ahead of the claim.
+void claim_queue::grant(claim& c, const on_reply& handler) {
+  stop_waiting(c);
+  hold(c);
+  if (c.has_unread_request) read_written(c, c.place_path());
+  if (handler) return handler(tickets::reply{place_of(c.token, true)});
+  notify(c, store::notification_kind::granted, c.token);
 }
 
 /// Finds out whether a claim with a lost answer was created: its guid is in its node's name, and the node
@@ -220,7 +213,6 @@ void claim_queue::retrace_node(claim& c, const contender& place, const on_reply&
                         return forget_unsure(*found, handler);
                       found->place = place;
                       found->token = token_of(node.about);
-                      found->heeds = true;  // it has not read whether there are marks
                       claims_.own(found->place_path(), *found);
                       if (line_of(*found).ahead.cannot_order(place)) return make_room(*found, handler);
                       settle(*found, [handler](const tickets::link::outcome& o) {
@@ -236,7 +228,6 @@ void claim_queue::retrace_node(claim& c, const contender& place, const on_reply&
 /// The claim has no node.
 void claim_queue::forget_unsure(claim& c, const on_reply& handler) {
   leave_line(c);
-  if (c.marked) marks_.remove(mark_path(c.base, c.guid));
   forget(c);
   handler(tickets::reply{tickets::nothing{}});
 }

@@ -29,7 +29,6 @@ struct listing {
   result queue;
   std::optional<std::string> stranger{};  // a contender of the other layout
   bool other_kind = false;                // the queue of possibly another kind of lock
-  bool rests = false;                     // there may be marks of former holders
 };
 
 /// Puts claims into their queues: it creates a claim's node and then lists the queue, in one round trip.

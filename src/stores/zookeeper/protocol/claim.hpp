@@ -18,9 +18,7 @@ struct claim {
     waiting,   // behind another contender
     choosing,  // permits: first in the queue, with its leases created; waits until the leases fit into the
                // capacity
-    checking,  // nobody is ahead: reads the marks of former holders, or waits for the end of a rest
     holding,
-    parting,  // released, and its mark is being written
     leaving
   };
   std::uint64_t serial = 0;  // distinguishes it from a former claim of the same owner
@@ -41,15 +39,7 @@ struct claim {
   bool polled = false;              // is in the line of polling claims
   bool lowering = false;            // a downgrade may have been carried out
   std::string awaited;              // the node whose removal it waits for
-  bool heeds = false;               // former holders may have left marks
-  bool marked = false;              // its own mark may be there
-  bool granted_with_mark = false;   // its mark was there at the grant
   std::optional<std::int64_t> written_capacity{};  // of permits: as the last to hold some has written it
-  bool rests = false;                              // leaving: its mark stays
-  bool looks = false;                              // checking: a look at the name is under way or will be
-  bool is_answering =
-      false;  // checking: its request is not answered yet, and the check in flight will do that
-  store::time_point rests_until;  // parting
 
   /// The path of its place in the queue. It must have one.
   [[nodiscard]] std::string place_path() const { return queue + '/' + place->node; }

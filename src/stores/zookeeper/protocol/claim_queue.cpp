@@ -2,17 +2,7 @@
 
 #include <utility>
 
-#include "stores/zookeeper/protocol/mark.hpp"
-
 namespace holdfast::zookeeper {
-
-namespace {
-
-bool is_ungranted(const claim& c) {
-  return c.now != claim::phase::holding && c.now != claim::phase::parting && c.now != claim::phase::leaving;
-}
-
-}  // namespace
 
 claim_queue::claim_queue(store::scheduler& time, ordered_nodes& nodes, std::string root, layout style,
                          std::function<bool(const std::string&)> others_watch)
@@ -22,13 +12,8 @@ claim_queue::claim_queue(store::scheduler& time, ordered_nodes& nodes, std::stri
       root_{std::move(root)},
       style_{style},
       reaper_{nodes, style, [this](const std::string& path) { removed(path); }},
-      marks_{nodes, style,
-             [this](const std::string& path) {
-               std::erase_if(unended_marks_, [&](const auto& each) { return each.second == path; });
-             }},
       arrivals_{time, nodes, *this},
-      polling_{time, [this] { return nodes_.is_connected(); }, [this](const claim_ref& ref) { poll(ref); }},
-      rests_{time, nodes} {}
+      polling_{time, [this] { return nodes_.is_connected(); }, [this](const claim_ref& ref) { poll(ref); }} {}
 
 void claim_queue::reply_later(const on_reply& handler, tickets::link::outcome reply) {
   time_.at(time_.now(), [handler, reply = std::move(reply)] { handler(reply); });
@@ -37,7 +22,6 @@ void claim_queue::reply_later(const on_reply& handler, tickets::link::outcome re
 // ---- the session
 
 void claim_queue::connected() {
-  marks_.resume_removals();
   reaper_.resume_removals();
   for (const auto& [path, kind] : nodes_.take_unwanted_watches()) {
     if (!awaited_.contains(path)) unwatch(path, kind);
@@ -45,19 +29,16 @@ void claim_queue::connected() {
   reaper_.resume_searches();
   std::vector<claim_ref> unsettled;
   for (const auto& [owner, c] : claims_.all()) {
-    const bool waits = c.now == claim::phase::waiting || c.now == claim::phase::choosing ||
-                       (c.now == claim::phase::checking && !c.is_answering && !c.looks);
-    if ((waits && !c.settled) || c.now == claim::phase::parting) unsettled.push_back(claim_table::ref_of(c));
+    const bool waits = c.now == claim::phase::waiting || c.now == claim::phase::choosing;
+    if (waits && !c.settled) unsettled.push_back(claim_table::ref_of(c));
   }
   for (const claim_ref& ref : unsettled) {
     claim* const c = claims_.find(ref);
     if (c == nullptr) continue;
-    switch (c->now) {
-      case claim::phase::waiting: wait_behind(*c, extent::all); break;
-      case claim::phase::checking: look_at_rests(*c, nullptr, time_.now()); break;
-      case claim::phase::parting: write_rest(*c, [](const tickets::link::outcome&) {}, 0); break;
-      default:
-        if (!c->makes_leases()) count_leases(*c);
+    if (c->now == claim::phase::waiting) {
+      wait_behind(*c, extent::all);
+    } else if (!c->makes_leases()) {
+      count_leases(*c);
     }
   }
 }
@@ -68,15 +49,8 @@ void claim_queue::expired() {
   awaited_.clear();
   reaper_.expired();
   polling_.clear();
-  rests_.expired();
   for (const auto& [owner, c] : claims_.take()) {
-    // A claim that was granted leaves its mark. The lease of one that is parting is forgotten already.
-    const std::string path = mark_path(c.base, c.guid);
-    const bool is_leaving = c.now == claim::phase::leaving && c.marked && !c.rests;
-    if (is_leaving) unended_marks_[owner] = path;
-    if (is_leaving || (c.marked && is_ungranted(c))) marks_.remove(path);
-    if (c.now != claim::phase::leaving && c.now != claim::phase::parting)
-      notify(c, store::notification_kind::revoked, c.token);
+    if (c.now != claim::phase::leaving) notify(c, store::notification_kind::revoked, c.token);
   }
   arrivals_.expired();
 }
@@ -160,9 +134,6 @@ void claim_queue::revoke(const claim& gone) {
   // Removes its other nodes, such as those of other permits.
   const std::vector<std::string> rest = nodes_of(c);
   if (c.makes_leases()) reaper_.search(orphan_of(c), [](const std::optional<store::request_error>&) {});
-  // A hold that was ended by force does not rest. But the servers report this also when they end the session,
-  // before the client hears of that: so the mark of a hold is removed within this session alone.
-  if (c.marked) (is_ungranted(c) ? marks_ : reaper_).remove(mark_path(c.base, c.guid));
   forget(c);
   for (const std::string& path : rest) reaper_.remove(path);
   if (on_notification_) on_notification_({owner, store::notification_kind::revoked, token});

@@ -15,7 +15,6 @@
 #include "stores/zookeeper/protocol/arrivals.hpp"
 #include "stores/zookeeper/protocol/claim_table.hpp"
 #include "stores/zookeeper/protocol/contender_queue.hpp"
-#include "stores/zookeeper/protocol/name_rests.hpp"
 #include "stores/zookeeper/protocol/polling.hpp"
 #include "stores/zookeeper/protocol/reaper.hpp"
 
@@ -33,8 +32,6 @@ namespace holdfast::zookeeper {
 /// Until then it watches the nearest one ahead, and moves up when that node is removed.
 /// - The first claim for permits creates one lease for each permit, and waits until all leases together fit
 /// into the capacity. Only then the next claim of the queue comes.
-/// - A claim that nobody is ahead of waits until the name has rested after its former holders. These have
-/// left marks, which outlive their sessions (see `mark`). No other client heeds them.
 /// - If a watch cannot be set, waiters poll in turn (see `polling`), and holders look with each renewal.
 /// - The guid in the nodes' names shows the outcome of a request whose answer was lost. Nodes that have to go
 /// are removed, with retries (see `reaper`).
@@ -101,11 +98,11 @@ class claim_queue final : private arrivals::host {
   std::optional<arrivals::creation> begin_creation(const claim_ref& ref) override;
   listing read_queue(const std::string& queue, std::vector<result> lists, bool is_current) override;
   void entered(const arrival& a, const listing& l) override;
-  void refuse(claim& c, const on_reply& handler, tickets::reply verdict);
   void fail_entry(claim& c, const on_reply& handler, tickets::link::outcome reply);
   void make_room(claim& c, const on_reply& handler);
   void settle(claim& c, const on_reply& handler);
   void hold(claim& c);
+  void grant(claim& c, const on_reply& handler);
   void retrace_node(claim& c, const contender& place, const on_reply& handler);
   void forget_unsure(claim& c, const on_reply& handler);
 
@@ -130,28 +127,13 @@ class claim_queue final : private arrivals::host {
   // permits.cpp
   void choose(claim& c, const on_reply& handler, int tries);
   void chosen(const claim_ref& ref, const on_reply& handler, int tries, const std::vector<result>& results);
+  void refuse_capacity(claim& c, const on_reply& handler, std::int64_t agreed);
   void count_leases(claim& c);
   [[nodiscard]] bool can_watch(const std::vector<std::string>& paths, watch_load& planned) const;
   void have_permits(claim& c, const on_reply& handler);
-  void grant_permits(claim& c, const on_reply& handler);
   void begin_leases_anew(claim& c, const on_reply& handler);
   void start_over(claim& c, const on_reply& handler, const store::request_error& reason);
   void refuse_other_kind(claim& c, const on_reply& handler, const std::vector<std::string>& children);
-
-  // rests.cpp
-  [[nodiscard]] static operation write_of_mark(const claim& c);
-  [[nodiscard]] claim* find_checking(const claim_ref& ref);
-  void admit(claim& c, const on_reply& handler);
-  void look_at_rests(claim& c, const on_reply& handler, store::time_point when);
-  void decide(claim& c, const on_reply& handler, const rests_seen& seen);
-  void make_mark(claim& c, const on_reply& handler, int tries);
-  void grant(claim& c, const on_reply& handler);
-  static void answer_gone(const on_reply& handler);
-  void fail_check(claim& c, const on_reply& handler, const result& r);
-  void rest(const tickets::request& request, const on_reply& handler);
-  void write_rest(claim& c, const on_reply& handler, int tries);
-  void part(claim& c, const on_reply& handler, bool is_first);
-  [[nodiscard]] tickets::link::outcome outcome_of_former_rest(const owner_id& owner);
 
   // renew.cpp
   void read_written(claim& c, const std::string& path);
@@ -160,7 +142,6 @@ class claim_queue final : private arrivals::host {
   // release.cpp
   void remove(claim& c, on_reply handler);
   void abandon(claim& c, on_reply handler);
-  void leave_again(const owner_id& owner, const on_reply& handler);
   [[nodiscard]] static reaper::orphan orphan_of(const claim& c);
   void removed(const std::string& path);
 
@@ -171,16 +152,10 @@ class claim_queue final : private arrivals::host {
   const layout style_;
   on_notification on_notification_;
   reaper reaper_;
-  reaper marks_;  // of marks: they outlive the session, and their removal, too
-  /// Of releases whose session ended before the removal of their mark was confirmed: its path.
-  std::map<owner_id, std::string> unended_marks_;
-  /// Of early releases whose request was not answered: whether the name is known to rest since.
-  std::map<owner_id, bool> unsure_rests_;
   /// Of claims that were refused while they were queued, until they look.
   std::map<owner_id, tickets::reply> verdicts_;
   arrivals arrivals_;
   polling polling_;
-  name_rests rests_;
 
   claim_table claims_;
   std::map<std::string, line> lines_;                  // by the path of the queue

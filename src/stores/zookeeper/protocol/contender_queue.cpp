@@ -30,9 +30,8 @@ std::optional<std::string> contender_queue::read(const std::vector<std::string>&
 }
 
 void contender_queue::add(const contender& c) {
-  const auto added = known_.emplace(c.node, known{c.number, c.wants, zookeeper::may_rest(c), reading_}).first;
+  const auto added = known_.emplace(c.node, known{c.number, c.wants, reading_}).first;
   const place at{c.number, added->first};
-  if (added->second.may_rest) ++may_rest_;
   all_.emplace(at, c.wants);
   if (c.excludes()) writers_.emplace(at, c.wants);
 }
@@ -41,7 +40,6 @@ contender_queue::nodes::iterator contender_queue::remove(nodes::iterator entry) 
   const place at{entry->second.number, entry->first};
   all_.erase(at);
   writers_.erase(at);
-  if (entry->second.may_rest) --may_rest_;
   return known_.erase(entry);
 }
 

@@ -42,9 +42,6 @@ class contender_queue {
   /// see its node.
   [[nodiscard]] bool cannot_order(const contender& c) const;
 
-  /// How many of them may leave a mark at their end (see `may_rest`).
-  [[nodiscard]] std::size_t may_rest() const { return may_rest_; }
-
   /// Whether readers may be missing: a writer that has gone may have become a reader with its own number,
   /// after the last read. A claim that also waits for readers has to read again.
   [[nodiscard]] bool may_lack_readers() const { return may_lack_readers_; }
@@ -73,7 +70,6 @@ class contender_queue {
   struct known {
     std::int32_t number;
     role wants;
-    bool may_rest;
     std::uint64_t read;  // the number of the read that saw it last
   };
   struct hash {
@@ -94,7 +90,6 @@ class contender_queue {
   queue all_;
   queue writers_;  // of them, those that exclude readers
   std::uint64_t reading_ = 0;
-  std::size_t may_rest_ = 0;
   bool may_lack_readers_ = false;
   std::map<std::string, std::int32_t> possible_readers_;
 };

@@ -8,7 +8,6 @@
 #include "core/summary.hpp"
 #include "holdfast/error.hpp"
 #include "stores/zookeeper/protocol/claim_nodes.hpp"
-#include "stores/zookeeper/protocol/mark.hpp"
 #include "stores/zookeeper/protocol/note.hpp"
 #include "stores/zookeeper/protocol/paths.hpp"
 
@@ -68,46 +67,34 @@ void inspection::decide(const look& at, const std::vector<result>& reads) {
   if (failed != reads.end()) return at.handler(request_error_of(*failed));
   const std::string base = path_of(root_, at.name);
   survey all = survey_of(style_, base, reads);
-  if (all.holders.empty() && all.waiters.empty() && all.rests.empty()) return at.handler(std::move(all));
-  // While a name rests, the first in line may be waiters.
-  const bool had_holders = !all.holders.empty() && all.rests.empty();
-  const bool counts_rests = at.depth == reading::whole && !reads.back().children.empty();
-  read_claims(std::move(all), at.waiters_read, counts_rests ? rests_path(base) : std::string{},
-              [this, at, had_holders](outcome<survey> seen) {
-                const auto* const s = std::get_if<survey>(&seen);
-                if (s == nullptr) return at.handler(std::move(seen));
-                // The holders have gone between the two reads. Reads again, because the next waiter holds by
-                // now. Permits that went may have been followed by others, which were not listed yet.
-                const bool is_torn = at.depth == reading::whole && s->is_torn;
-                const bool is_stale = is_torn || (had_holders && s->holders.empty());
-                // If the numbers do not tell who holds, a waiter could be taken for the holder.
-                const bool is_useless = is_torn && s->has_open_order;
-                if (is_stale && at.tries < (is_useless ? most_looks : most_tries)) {
-                  look again = at;
-                  ++again.tries;
-                  return look_at(again);
-                }
-                if (is_useless) return at.handler(never_at_rest(at.name));
-                at.handler(std::move(seen));
-              });
+  if (all.holders.empty() && all.waiters.empty()) return at.handler(std::move(all));
+  const bool had_holders = !all.holders.empty();
+  read_claims(std::move(all), at.waiters_read, [this, at, had_holders](outcome<survey> seen) {
+    const auto* const s = std::get_if<survey>(&seen);
+    if (s == nullptr) return at.handler(std::move(seen));
+    // The holders have gone between the two reads. Reads again, because the next waiter holds by
+    // now. Permits that went may have been followed by others, which were not listed yet.
+    const bool is_stale = s->is_torn || (had_holders && s->holders.empty());
+    // If the numbers do not tell who holds, a waiter could be taken for the holder.
+    const bool is_useless = s->is_torn && s->has_open_order;
+    if (is_stale && at.tries < (is_useless ? most_looks : most_tries)) {
+      look again = at;
+      ++again.tries;
+      return look_at(again);
+    }
+    if (is_useless) return at.handler(never_at_rest(at.name));
+    at.handler(std::move(seen));
+  });
 }
 
-/// \param clock the node whose writing tells the leader's clock; empty: none.
-void inspection::read_claims(survey all, std::size_t waiters_read, const std::string& clock,
-                             on_survey handler) {
+void inspection::read_claims(survey all, std::size_t waiters_read, on_survey handler) {
   const auto steps = std::make_shared<std::vector<operation>>(claim_reads_of(all, waiters_read));
-  if (!clock.empty()) steps->push_back({.kind = operation_kind::set, .path = clock});
   read_in_parts(steps, {},
-                [all = std::make_shared<survey>(std::move(all)), waiters_read, has_clock = !clock.empty(),
+                [all = std::make_shared<survey>(std::move(all)), waiters_read,
                  handler = std::move(handler)](std::vector<result> reads) {
-                  std::int64_t now_ms = 0;
-                  if (has_clock && !is_unanswered(reads.back())) {
-                    if (reads.back().code == answer::done) now_ms = reads.back().about.changed_ms;
-                    reads.pop_back();  // a client that only reads may not write
-                  }
                   const auto failed = std::find_if(reads.begin(), reads.end(), is_error);
                   if (failed != reads.end()) return handler(request_error_of(*failed));
-                  fill(*all, waiters_read, reads, now_ms);
+                  fill(*all, waiters_read, reads);
                   handler(std::move(*all));
                 });
 }
@@ -116,19 +103,17 @@ void inspection::inspect(const tickets::request& request, const on_reply& handle
   catch_up([this, name = request.name, most = request.waiters_read,
             handler](const std::optional<store::request_error>& failed) {
     if (failed) return handler(*failed);
-    look_at(look_for(name, most, reading::whole,
-                     [handler](outcome<std::optional<lock_state>> seen, std::size_t /*waiters*/) {
-                       if (const auto* reason = std::get_if<store::request_error>(&seen))
-                         return handler(*reason);
-                       handler(tickets::reply{std::get<std::optional<lock_state>>(std::move(seen))});
-                     }));
+    look_at(look_for(name, most, [handler](outcome<std::optional<lock_state>> seen, std::size_t /*waiters*/) {
+      if (const auto* reason = std::get_if<store::request_error>(&seen)) return handler(*reason);
+      handler(tickets::reply{std::get<std::optional<lock_state>>(std::move(seen))});
+    }));
   });
 }
 
 /// \param handler gets the number of waiters, too, read or not.
-inspection::look inspection::look_for(const std::string& name, std::size_t waiters_read, reading depth,
+inspection::look inspection::look_for(const std::string& name, std::size_t waiters_read,
                                       on_state handler) const {
-  return {name, waiters_read, depth, [this, name, handler = std::move(handler)](const outcome<survey>& seen) {
+  return {name, waiters_read, [this, name, handler = std::move(handler)](const outcome<survey>& seen) {
             if (const auto* reason = std::get_if<store::request_error>(&seen)) return handler(*reason, 0);
             const survey& all = std::get<survey>(seen);
             if (all.holders.empty() && all.waiters.empty() && !all.ours) {
@@ -143,8 +128,7 @@ void inspection::find_holds(const tickets::request& request,
                             std::function<void(outcome<std::vector<claimed>>)> handler) {
   catch_up([this, request, handler = std::move(handler)](const std::optional<store::request_error>& failed) {
     if (failed) return handler(*failed);
-    look_at({request.name, 0, reading::whole,
-             [first = request.token, last = request.last, handler](outcome<survey> seen) {
+    look_at({request.name, 0, [first = request.token, last = request.last, handler](outcome<survey> seen) {
                if (const auto* reason = std::get_if<store::request_error>(&seen)) return handler(*reason);
                auto found = std::move(std::get<survey>(seen).holders);
                std::erase_if(found, [&](const claimed& c) {
@@ -225,16 +209,15 @@ void inspection::visited(const std::shared_ptr<walk>& all, const result& node, r
   const auto& children = list.children;
   const bool claims = std::any_of(children.begin(), children.end(), looks_like_contender);
   const bool permits = std::find(children.begin(), children.end(), "leases") != children.end();
-  const bool rests = std::find(children.begin(), children.end(), rests_node) != children.end();
   const auto name = name_of(root_, node.path);
   for (const std::string& child : children) {
     const std::string below = (node.path == "/" ? "" : node.path) + '/' + child;
-    if (looks_like_contender(child) || child == rests_node || below == "/zookeeper") continue;
+    if (looks_like_contender(child) || below == "/zookeeper") continue;
     if ((child == "locks" || child == "leases") && permits && name) continue;
     all->paths.push_back(below);
   }
-  if (name && (claims || permits || rests || (all->idle && read_note(node.data))))
-    describe(all, *name, node, std::move(list), permits || rests);
+  if (name && (claims || permits || (all->idle && read_note(node.data))))
+    describe(all, *name, node, std::move(list), permits);
 }
 
 /// \param node, list the results of the first two of `reads_of`.
@@ -243,19 +226,17 @@ void inspection::describe(const std::shared_ptr<walk>& all, const std::string& n
                           result list, bool has_parts) {
   ++all->open;
   // If nobody holds, the line shows the token of the first waiter.
-  look at = look_for(name, 1, reading::brief,
-                     [this, all](outcome<std::optional<lock_state>> seen, std::size_t waiters) {
-                       --all->open;
-                       if (const auto* reason = std::get_if<store::request_error>(&seen)) {
-                         all->failed = *reason;
-                       } else if (auto& s = std::get<std::optional<lock_state>>(seen)) {
-                         lock_summary line = store::summary_of(*s);
-                         line.waiters = waiters;  // whether or not they have been read
-                         if (all->idle || line.holders + line.waiters > 0)
-                           all->lines.push_back(std::move(line));
-                       }
-                       go_on(all);
-                     });
+  look at = look_for(name, 1, [this, all](outcome<std::optional<lock_state>> seen, std::size_t waiters) {
+    --all->open;
+    if (const auto* reason = std::get_if<store::request_error>(&seen)) {
+      all->failed = *reason;
+    } else if (auto& s = std::get<std::optional<lock_state>>(seen)) {
+      lock_summary line = store::summary_of(*s);
+      line.waiters = waiters;  // whether or not they have been read
+      if (all->idle || line.holders + line.waiters > 0) all->lines.push_back(std::move(line));
+    }
+    go_on(all);
+  });
   std::vector<result> reads{node};
   reads.push_back(std::move(list));
   std::vector<operation> others = reads_of(path_of(root_, name));

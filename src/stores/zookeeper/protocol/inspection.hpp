@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,8 +15,7 @@
 namespace holdfast::zookeeper {
 
 /// Reads the state of one name or of all names, and the holds that an operator wants to end. It does not use
-/// the client's own claims, and changes nothing at the servers but the time of `rests%`: a write to it tells
-/// the leader's clock, by which rests end. A client that may not write there takes its own.
+/// the client's own claims, and changes nothing at the servers.
 ///
 /// - It reads after a vote, so it sees everything that any client was told before the call. A `sync` is not
 /// enough: the leader answers a `sync` of its own clients at once (CommitProcessor), and may carry out a
@@ -48,17 +46,11 @@ class inspection {
                   std::function<void(outcome<std::vector<claimed>>)> handler);
 
  private:
-  /// How a name is read.
-  enum class reading : std::uint8_t {
-    brief,  // one line of a list: rests are counted by this client's clock
-    whole   // rests by the leader's, and all that holds at one moment is seen
-  };
   using on_survey = std::function<void(outcome<survey>)>;
   using on_state = std::function<void(outcome<std::optional<lock_state>>, std::size_t waiters)>;
   struct look {
     std::string name;
     std::size_t waiters_read;
-    reading depth;
     on_survey handler;
     int tries = 0;
   };
@@ -67,9 +59,8 @@ class inspection {
   void catch_up(std::function<void(std::optional<store::request_error>)> handler);
   void look_at(const look& at);
   void decide(const look& at, const std::vector<result>& reads);
-  void read_claims(survey all, std::size_t waiters_read, const std::string& clock, on_survey handler);
-  [[nodiscard]] look look_for(const std::string& name, std::size_t waiters_read, reading depth,
-                              on_state handler) const;
+  void read_claims(survey all, std::size_t waiters_read, on_survey handler);
+  [[nodiscard]] look look_for(const std::string& name, std::size_t waiters_read, on_state handler) const;
   void read_in_parts(const std::shared_ptr<std::vector<operation>>& steps, std::vector<result> so_far,
                      ordered_nodes::on_results handler);
 

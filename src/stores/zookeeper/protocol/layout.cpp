@@ -63,24 +63,17 @@ namespace {
 constexpr std::size_t version_byte = 6;
 constexpr std::uint8_t version_bits = 0xF0;
 constexpr std::uint8_t custom_version = 0x80;
-constexpr std::uint8_t rest_bit = 0x01;
 }  // namespace
 
-owner_id marked_as_ours(const owner_id& guid, bool may_rest) {
+owner_id marked_as_ours(const owner_id& guid) {
   owner_id::bytes_type bytes{};
   std::copy_n(guid.bytes().begin(), owner_id::size, bytes.begin());
-  const unsigned kept = bytes[version_byte] & 0x0FU & ~unsigned{rest_bit};
-  bytes[version_byte] = static_cast<std::uint8_t>(kept | custom_version | (may_rest ? rest_bit : 0U));
+  bytes[version_byte] = static_cast<std::uint8_t>((bytes[version_byte] & 0x0FU) | custom_version);
   return owner_id{bytes};
 }
 
 bool is_marked_as_ours(const owner_id& guid) {
   return (static_cast<std::uint8_t>(guid.bytes()[version_byte]) & version_bits) == custom_version;
-}
-
-bool may_rest(const contender& c) {
-  return c.guid && is_marked_as_ours(*c.guid) &&
-         (static_cast<std::uint8_t>(c.guid->bytes()[version_byte]) & rest_bit) != 0;
 }
 
 std::string node_name(layout style, role wants, const owner_id& guid) {

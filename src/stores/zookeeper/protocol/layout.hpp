@@ -30,11 +30,8 @@ struct contender {
 
 /// The mark of a guid that this library makes: UUID version 8, "custom". Java's and Python's random ones have
 /// version 4. So a node's name shows its library, whatever its data.
-/// \param may_rest the claim may leave a mark at its end, so those who wait behind it look for one. A claim
-/// of a version of the library that knew of no marks may seem to, by chance.
-[[nodiscard]] owner_id marked_as_ours(const owner_id& guid, bool may_rest);
+[[nodiscard]] owner_id marked_as_ours(const owner_id& guid);
 [[nodiscard]] bool is_marked_as_ours(const owner_id& guid);
-[[nodiscard]] bool may_rest(const contender& c);
 
 /// The name to create; the server puts a number behind it.
 /// Curator: `_c_<guid>-lock-`, `-__WRIT__`, `-__READ__`, `-latch-`, `-lease-` (InterProcessMutex,

@@ -4,18 +4,14 @@
 #include <utility>
 #include <vector>
 
-#include "stores/zookeeper/protocol/mark.hpp"
 #include "stores/zookeeper/protocol/paths.hpp"
 
 namespace holdfast::zookeeper {
 
 namespace {
 
-/// Where a semaphore has its contenders, below the lock's node, and where a lock has its marks: the end of a
-/// rest lets the next one hold. No name leads to such a path.
-bool is_part_of_lock(std::string_view child) {
-  return child == "locks" || child == "leases" || child == rests_node;
-}
+/// Where a semaphore has its contenders, below the lock's node.
+bool is_part_of_lock(std::string_view child) { return child == "locks" || child == "leases"; }
 
 }  // namespace
 

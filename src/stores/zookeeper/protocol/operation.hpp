@@ -15,7 +15,7 @@ enum class operation_kind : std::uint8_t {
   create,   // path data make -> path (with its number, if it has one), about
   get,      // path watch -> data, about
   list,     // path watch -> children, about
-  set,      // path data version -> about
+  set,      // path data
   remove,   // path
   replace,  // path data former: creates an ephemeral node and removes another, both or neither
   sync,     // answered by the leader: an answer shows that the leader has seen the session lately
@@ -32,10 +32,9 @@ enum class operation_kind : std::uint8_t {
 /// protocol, on which the recipes rely.
 struct operation {
   enum class made : std::uint8_t {
-    container,   // the servers remove it some time after its last child
-    ephemeral,   // removed with the session
-    sequential,  // ephemeral, with a number from its parent's counter appended to its name
-    persistent   // stays until it is removed
+    container,  // the servers remove it some time after its last child
+    ephemeral,  // removed with the session
+    sequential  // ephemeral, with a number from its parent's counter appended to its name
   };
 
   operation_kind kind{};
@@ -45,10 +44,7 @@ struct operation {
   made make{};
   bool watch =
       false;  // notify once when the node changes or is removed; for a list: when a child comes or goes
-  bool children = false;               // unwatch: the watch of a list
-  std::int32_t version = any_version;  // set: only if the node has this one
-
-  static constexpr std::int32_t any_version = -1;
+  bool children = false;  // unwatch: the watch of a list
 };
 
 /// How an operation ended.
@@ -58,7 +54,6 @@ enum class answer : std::uint8_t {
   node_exists,
   no_children,  // the parent is ephemeral
   not_empty,
-  other_version,
   refused,     // by an ACL
   over_quota,  // or too large
   unknown,     // the connection broke: it may have been carried out
@@ -72,8 +67,6 @@ struct status {
   std::int64_t last_child = 0;  // pzxid: the last coming or going of a child
   std::int64_t session = 0;     // the owner of an ephemeral node; zero for others
   std::int64_t created_ms = 0;  // by the leader's wall clock
-  std::int64_t changed_ms = 0;  // of the data, likewise
-  std::int32_t version = 0;     // of the data
   std::int32_t child_count = 0;
 };
 

@@ -7,7 +7,6 @@
 
 #include "stores/zookeeper/protocol/claim_nodes.hpp"
 #include "stores/zookeeper/protocol/claim_queue.hpp"
-#include "stores/zookeeper/protocol/mark.hpp"
 #include "stores/zookeeper/protocol/note.hpp"
 
 namespace holdfast::zookeeper {
@@ -28,17 +27,6 @@ std::string capacity_note(std::int64_t capacity) {
   return to_text(n);
 }
 
-/// Whether a lease of another claim may leave a mark.
-bool has_resting(const claim& c, const std::vector<std::string>& leases) {
-  return std::any_of(leases.begin(), leases.end(), [&](const std::string& each) {
-    for (const layout style : {layout::curator, layout::kazoo}) {
-      if (const auto other = parse(style, each); other && may_rest(*other) && other->guid != c.guid)
-        return true;
-    }
-    return false;
-  });
-}
-
 }  // namespace
 
 /// The claim is first in the queue.
@@ -48,7 +36,7 @@ void claim_queue::choose(claim& c, const on_reply& handler, int tries) {
   c.watched = false;  // its place may be watched, its leases are not yet
   const std::string leases = c.leases_path();
   std::vector<operation> steps;
-  steps.reserve(static_cast<std::size_t>(c.request.weight) + 3);
+  steps.reserve(static_cast<std::size_t>(c.request.weight) + 2);
   for (std::int64_t i = 0; i < c.request.weight; ++i) {
     steps.push_back({.kind = kind::create,
                      .path = leases + '/' + node_name(style_, role::lease, c.guid),
@@ -57,8 +45,6 @@ void claim_queue::choose(claim& c, const on_reply& handler, int tries) {
   }
   steps.push_back({.kind = kind::list, .path = leases});
   steps.push_back({.kind = kind::get, .path = leases});
-  steps.push_back(
-      {.kind = kind::list, .path = c.base});  // later than the leases: a mark is older than their end
   nodes_.submit_all(std::move(steps),
                     [this, ref = claim_table::ref_of(c), handler, tries](const std::vector<result>& results) {
                       chosen(ref, handler, tries, results);
@@ -101,18 +87,28 @@ void claim_queue::chosen(const claim_ref& ref, const on_reply& handler, int trie
   }
   const std::vector<std::string>& present = results[count].children;
   const auto agreed = capacity_in(results[count + 1]);
-  const std::vector<std::string>& beside = results[count + 2].children;
-  c->heeds = c->heeds || has_resting(*c, present) ||
-             std::find(beside.begin(), beside.end(), rests_node) != beside.end();
   c->written_capacity = agreed;
   if (present.size() > count && agreed && agreed != c->request.capacity)
-    return refuse(*c, handler, tickets::other_capacity{*agreed});
+    return refuse_capacity(*c, handler, *agreed);
   if (present.size() <= static_cast<std::size_t>(c->request.capacity)) return have_permits(*c, handler);
-  if (!c->request.wait) return refuse(*c, handler, tickets::refused{});
+  if (!c->request.wait) return fail_entry(*c, handler, tickets::reply{tickets::refused{}});
   count_leases(*c);
   if (handler) {
     handler(tickets::reply{place_of(c->token, false)});
   }
+}
+
+/// Ends a claim that asks for another capacity than the holders have. If it was queued, no request waits for
+/// the answer: the next look gets it. If such claims came anew instead, they could overtake each other for
+/// ever.
+void claim_queue::refuse_capacity(claim& c, const on_reply& handler, std::int64_t agreed) {
+  const tickets::reply other = tickets::other_capacity{agreed};
+  if (handler) return fail_entry(c, handler, other);
+  const owner_id owner = c.request.owner;
+  verdicts_.insert_or_assign(owner, other);  // a claim that leaves meanwhile forgets it
+  remove(c, [this, owner](const tickets::link::outcome&) {
+    if (on_notification_) on_notification_({owner, store::notification_kind::look, {}});
+  });
 }
 
 /// Watches the leases, and counts them again: some may have gone before the watch was set.
@@ -147,7 +143,6 @@ void claim_queue::count_leases(claim& c) {
                       if (unread) return count_leases(*waiting);
                       waiting->watched = watched;
                       waiting->settled = true;
-                      waiting->heeds = waiting->heeds || has_resting(*waiting, results[0].children);
                       if (results[0].children.size() <= static_cast<std::size_t>(waiting->request.capacity))
                         have_permits(*waiting, nullptr);
                     });
@@ -166,14 +161,9 @@ bool claim_queue::can_watch(const std::vector<std::string>& paths, watch_load& p
   return true;
 }
 
-/// The leases fit into the capacity.
+/// The leases fit into the capacity: grants the permits, and lets the next claim of the queue come.
 void claim_queue::have_permits(claim& c, const on_reply& handler) {
   stop_waiting(c);
-  admit(c, handler);
-}
-
-/// Grants the permits, and lets the next claim of the queue come.
-void claim_queue::grant_permits(claim& c, const on_reply& handler) {
   const std::string gate = c.place_path();
   if (c.written_capacity != c.request.capacity) {
     nodes_.submit({.kind = kind::set, .path = c.leases_path(), .data = capacity_note(c.request.capacity)},
@@ -240,7 +230,6 @@ void claim_queue::refuse_other_kind(claim& c, const on_reply& handler,
           capacity = std::max(capacity, capacity_in(r).value_or(0));
         }
         if (used) return fail_entry(*found, handler, tickets::reply{tickets::other_capacity{capacity}});
-        found->heeds = true;  // its leases may have gone meanwhile, and left marks
         settle(*found, handler);
       });
 }

@@ -5,7 +5,6 @@
 
 #include "stores/zookeeper/protocol/claim_nodes.hpp"
 #include "stores/zookeeper/protocol/claim_queue.hpp"
-#include "stores/zookeeper/protocol/mark.hpp"
 
 namespace holdfast::zookeeper {
 
@@ -14,7 +13,7 @@ using kind = operation_kind;
 void claim_queue::leave(const tickets::request& request, const on_reply& handler) {
   verdicts_.erase(request.owner);
   claim* const found = claims_.find(request.owner);
-  if (found == nullptr) return leave_again(request.owner, handler);
+  if (found == nullptr) return reply_later(handler, tickets::reply{tickets::nothing{}});
   claim& c = *found;
   if (!c.sent) {  // its node was not sent
     leave_line(c);
@@ -26,17 +25,6 @@ void claim_queue::leave(const tickets::request& request, const on_reply& handler
   remove(c, handler);
 }
 
-/// Its nodes are gone with their session. Its mark may be there: a name does not rest after a release.
-void claim_queue::leave_again(const owner_id& owner, const on_reply& handler) {
-  const auto unended = unended_marks_.find(owner);
-  if (unended == unended_marks_.end()) return reply_later(handler, tickets::reply{tickets::nothing{}});
-  nodes_.submit({.kind = kind::remove, .path = unended->second}, [this, owner, handler](const result& r) {
-    if (is_unanswered(r)) return handler(request_error_of(r));
-    unended_marks_.erase(owner);
-    handler(tickets::reply{tickets::nothing{}});
-  });
-}
-
 /// Removes its known nodes. Nodes that could not be removed without a connection are removed over the next
 /// one.
 void claim_queue::remove(claim& c, on_reply handler) {
@@ -44,9 +32,6 @@ void claim_queue::remove(claim& c, on_reply handler) {
   leave_line(c);
   c.now = claim::phase::leaving;
   std::vector<operation> removals;
-  const bool ends_mark = c.marked && !c.rests;
-  // Before the nodes: whoever sees that they have gone looks for it.
-  if (ends_mark) removals.push_back({.kind = kind::remove, .path = mark_path(c.base, c.guid)});
   for (std::string& path : nodes_of(c)) {
     removals.push_back({.kind = kind::remove, .path = std::move(path)});
   }
@@ -57,17 +42,12 @@ void claim_queue::remove(claim& c, on_reply handler) {
   std::vector<std::string> paths;
   paths.reserve(removals.size());
   for (const operation& each : removals) paths.push_back(each.path);
-  nodes_.submit_all(std::move(removals), [this, ref = claim_table::ref_of(c), paths, ends_mark,
+  nodes_.submit_all(std::move(removals), [this, ref = claim_table::ref_of(c), paths,
                                           handler = std::move(handler)](const std::vector<result>& results) {
     bool any = false;
     const result* failed = nullptr;
     for (std::size_t i = 0; i < results.size(); ++i) {
-      const bool is_mark = ends_mark && i == 0;
-      any = any || (results[i].code == answer::done && !is_mark);
-      if (is_mark) {
-        if (is_unanswered(results[i])) marks_.remove_again_later(paths[i]);
-        continue;
-      }
+      any = any || results[i].code == answer::done;
       if (!is_error(results[i])) {
         went(paths[i]);
         continue;
@@ -92,7 +72,6 @@ void claim_queue::abandon(claim& c, on_reply handler) {
   leave_line(c);
   const reaper::orphan lost = orphan_of(c);
   const std::vector<std::string> known = nodes_of(c);
-  if (c.marked) marks_.remove(mark_path(c.base, c.guid));
   forget(c);
   reaper_.search(
       lost, [this, known, handler = std::move(handler)](const std::optional<store::request_error>& failed) {

@@ -7,7 +7,6 @@
 #include "base/release_request.hpp"
 #include "stores/zookeeper/protocol/claim_nodes.hpp"
 #include "stores/zookeeper/protocol/claim_queue.hpp"
-#include "stores/zookeeper/protocol/mark.hpp"
 #include "stores/zookeeper/protocol/release_request.hpp"
 
 namespace holdfast::zookeeper {
@@ -17,7 +16,6 @@ using kind = operation_kind;
 /// Confirms that the claims still hold. Their nodes are watched, and one answer of the leader proves that all
 /// earlier events have been delivered. Nodes that cannot be watched are read after that.
 void claim_queue::renew(const tickets::request& request, const on_reply& handler) {
-  if (request.is_last) return rest(request, handler);
   struct look {
     claim_ref ref;
     std::string path;
@@ -152,15 +150,11 @@ void claim_queue::downgrade(const tickets::request& request, const on_reply& han
         if (r.code == answer::done || r.code == answer::node_exists) {
           found->place = parse(style_, reader);
           found->watched = false;
-          // Until it is written other readers wait for the rest, too. One that has begun is not begun anew.
-          if (found->marked && found->now == claim::phase::holding)
-            nodes_.submit(write_of_mark(*found), [](const result&) {});
           return handler(tickets::reply{tickets::done{}});
         }
         found->lowering = false;
         claims_.disown(found->queue + '/' + reader);
         if (r.code == answer::no_node) {  // the hold was ended by force
-          if (found->marked) reaper_.remove(mark_path(found->base, found->guid));
           forget(*found);
           return handler(tickets::reply{tickets::nothing{}});
         }
@@ -176,20 +170,17 @@ void claim_queue::annotate(const tickets::request& request, const on_reply& hand
     return reply_later(handler, tickets::reply{tickets::nothing{}});
   claim& c = *held;
   c.request.metadata = request.metadata;
-  std::vector<operation> writes;
-  if (c.marked) writes.push_back(write_of_mark(c));  // first: what the node shows is not newer
-  writes.push_back({.kind = kind::set, .path = c.place_path(), .data = data_of(c.request)});
-  nodes_.submit_all(std::move(writes), [this, ref = claim_table::ref_of(c), path = c.place_path(),
-                                        handler](const std::vector<result>& results) {
-    claim* const found = claims_.find(ref);
-    if (found == nullptr) return handler(tickets::reply{tickets::nothing{}});
-    const result& r = results.back();
-    if (is_error(r)) return handler(request_error_of(r));
-    if (r.code == answer::done) return handler(tickets::reply{tickets::done{}});
-    // Either a downgrade has replaced the node meanwhile, or the hold was ended by force.
-    if (found->place_path() == path) node_gone(path);
-    handler(tickets::reply{tickets::nothing{}});
-  });
+  operation write{.kind = kind::set, .path = c.place_path(), .data = data_of(c.request)};
+  nodes_.submit(std::move(write),
+                [this, ref = claim_table::ref_of(c), path = c.place_path(), handler](const result& r) {
+                  claim* const found = claims_.find(ref);
+                  if (found == nullptr) return handler(tickets::reply{tickets::nothing{}});
+                  if (is_error(r)) return handler(request_error_of(r));
+                  if (r.code == answer::done) return handler(tickets::reply{tickets::done{}});
+                  // Either a downgrade has replaced the node meanwhile, or the hold was ended by force.
+                  if (found->place_path() == path) node_gone(path);
+                  handler(tickets::reply{tickets::nothing{}});
+                });
 }
 
 }  // namespace holdfast::zookeeper

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -19,11 +18,6 @@ store::request_error is_anothers(const claimed& hold, const std::string& consequ
            "a client of another library holds the lock (" + hold.nodes.front() + "), " + consequence},
           false,
           false};
-}
-
-std::size_t count_of_ended(const std::vector<claimed>& holds) {
-  const auto over = std::count_if(holds.begin(), holds.end(), is_over);
-  return holds.size() - static_cast<std::size_t>(over);
 }
 
 }  // namespace
@@ -112,60 +106,24 @@ void session::tell_watches_later(const std::string& path) {
   });
 }
 
-struct session::forced {
-  tickets::request request;
-  on_reply handler;
-  std::optional<std::set<fencing_token>> tokens;  // of the holds at the first look: no later one is ended
-  std::size_t ended = 0;
-  int looks = 0;
-
-  /// Behind the first look some may have ended, whatever becomes of the others.
-  void fail(store::request_error reason) const {
-    reason.maybe_executed = reason.maybe_executed || looks > 1;
-    handler(reason);
-  }
-};
-
 /// Removes the nodes of holds that an operator ends. The holders notice it by their own watches.
 void session::force_release(const tickets::request& request, const on_reply& handler) {
-  end_by_force(std::make_shared<forced>(forced{request, handler, {}, 0, 0}));
-}
-
-void session::end_by_force(const std::shared_ptr<forced>& f) {
-  ++f->looks;
-  inspection_.find_holds(f->request, [this, f](const inspection::outcome<std::vector<claimed>>& found) {
-    if (const auto* reason = std::get_if<store::request_error>(&found)) return f->fail(*reason);
-    std::vector<claimed> holds = std::get<std::vector<claimed>>(found);
-    if (f->tokens) std::erase_if(holds, [&](const claimed& c) { return !f->tokens->contains(token_of(c)); });
+  inspection_.find_holds(request, [this, handler](const inspection::outcome<std::vector<claimed>>& found) {
+    if (const auto* reason = std::get_if<store::request_error>(&found)) return handler(*reason);
+    const auto& holds = std::get<std::vector<claimed>>(found);
+    std::vector<operation> removals;
     for (const claimed& each : holds) {
-      if (!each.rest && !is_ours(each))
-        return f->fail(is_anothers(each, "whose nodes Holdfast does not remove"));
+      if (!is_ours(each)) return handler(is_anothers(each, "whose nodes Holdfast does not remove"));
+      for (const std::string& path : each.nodes)
+        removals.push_back({.kind = operation_kind::remove, .path = path});
     }
-    if (!f->tokens) {
-      f->tokens.emplace();
-      for (const claimed& each : holds) f->tokens->insert(token_of(each));
-      f->ended = count_of_ended(holds);
-    }
-    remove_forced(f, holds);
-  });
-}
-
-/// A holder that releases at this moment may make a mark after the look, and remove its node itself: the name
-/// would rest. So where a node has gone already, the same holds are looked for again.
-void session::remove_forced(const std::shared_ptr<forced>& f, const std::vector<claimed>& holds) {
-  std::vector<operation> removals;
-  for (const claimed& each : holds) {
-    for (std::string& path : all_nodes_of(each))
-      removals.push_back({.kind = operation_kind::remove, .path = std::move(path)});
-  }
-  if (removals.empty()) return f->handler(tickets::reply{tickets::count{f->ended}});
-  nodes_.submit_all(std::move(removals), [this, f](const std::vector<result>& results) {
-    const auto failed = std::find_if(results.begin(), results.end(), is_error);
-    if (failed != results.end()) return f->fail(request_error_of(*failed));
-    const bool has_left = std::any_of(results.begin(), results.end(),
-                                      [](const result& r) { return r.code == answer::no_node; });
-    if (has_left && f->looks <= most_tries) return end_by_force(f);
-    f->handler(tickets::reply{tickets::count{f->ended}});
+    if (removals.empty()) return handler(tickets::reply{tickets::count{0}});
+    nodes_.submit_all(std::move(removals),
+                      [handler, count = holds.size()](const std::vector<result>& results) {
+                        const auto failed = std::find_if(results.begin(), results.end(), is_error);
+                        if (failed != results.end()) return handler(request_error_of(*failed));
+                        handler(tickets::reply{tickets::count{count}});
+                      });
   });
 }
 
@@ -175,23 +133,18 @@ void session::request_release(const tickets::request& request, const on_reply& h
                                    handler](const inspection::outcome<std::vector<claimed>>& found) {
     if (const auto* reason = std::get_if<store::request_error>(&found)) return handler(*reason);
     std::vector<operation> writes;
-    std::size_t rests = 0;  // nobody hears the request
     for (const claimed& each : std::get<std::vector<claimed>>(found)) {
-      if (each.rest) {
-        ++rests;
-        continue;
-      }
       auto data = data_that_asks(each, metadata_of(request));
       if (!data) return handler(is_anothers(each, "which has no means to be asked"));
       writes.push_back({.kind = operation_kind::set, .path = each.nodes.front(), .data = std::move(*data)});
     }
-    if (writes.empty()) return handler(tickets::reply{tickets::count{rests}});
-    nodes_.submit_all(std::move(writes), [handler, rests](const std::vector<result>& results) {
+    if (writes.empty()) return handler(tickets::reply{tickets::count{0}});
+    nodes_.submit_all(std::move(writes), [handler](const std::vector<result>& results) {
       const auto failed = std::find_if(results.begin(), results.end(), is_error);
       if (failed != results.end()) return handler(request_error_of(*failed));
       const auto notified = std::count_if(results.begin(), results.end(),
                                           [](const result& r) { return r.code == answer::done; });
-      handler(tickets::reply{tickets::count{rests + static_cast<std::size_t>(notified)}});
+      handler(tickets::reply{tickets::count{static_cast<std::size_t>(notified)}});
     });
   });
 }

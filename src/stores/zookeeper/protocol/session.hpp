@@ -2,12 +2,10 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "core/request.hpp"
 #include "core/scheduler.hpp"
@@ -76,11 +74,7 @@ class session {
  private:
   void tell_watches(const std::string& path, change event);
   void tell_watches_later(const std::string& path);
-  /// The holds that an operator ends.
-  struct forced;
   void force_release(const tickets::request& request, const on_reply& handler);
-  void end_by_force(const std::shared_ptr<forced>& f);
-  void remove_forced(const std::shared_ptr<forced>& f, const std::vector<claimed>& holds);
   void request_release(const tickets::request& request, const on_reply& handler);
 
   store::scheduler& time_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -19,7 +18,7 @@ namespace holdfast::zookeeper {
 namespace {
 
 /// In the order of `reads_of`.
-enum read_index : std::uint8_t { name_node, name_list, lease_list, gate_list, lease_node, mark_list };
+enum read_index : std::uint8_t { name_node, name_list, lease_list, gate_list, lease_node };
 
 /// The holders among the contenders: the first one, and if it is a reader, all readers before the first
 /// writer. Every recipe decides it in this way.
@@ -64,22 +63,8 @@ void append(std::vector<claimed>& to, layout style, const result& list, const st
 }
 
 /// Leases with the same guid are one claim. A claim that still queues for permits does not hold, even if its
-/// leases exist, unless it has a mark: that is made when the claim is decided. Its client, which has yet to
-/// remove its place in the queue, may have been killed.
-/// \param marks the guids in the names of marks.
-void sort_out_permits(survey& all, std::vector<claimed> queue, std::vector<claimed> leases,
-                      const std::vector<std::string>& marks) {
-  const std::unordered_set<std::string> marked{marks.begin(), marks.end()};
-  std::unordered_map<owner_id, std::string> gates;  // of decided claims: their places
-  for (const claimed& lease : leases) {
-    if (lease.place.guid && marked.contains(lease.place.guid->hex())) gates[*lease.place.guid];
-  }
-  std::erase_if(queue, [&](const claimed& c) {
-    const auto decided = c.place.guid ? gates.find(*c.place.guid) : gates.end();
-    if (decided == gates.end()) return false;
-    decided->second = c.nodes.front();
-    return true;
-  });
+/// leases exist.
+void sort_out_permits(survey& all, std::vector<claimed> queue, std::vector<claimed> leases) {
   std::unordered_set<owner_id> queued;
   for (claimed& c : queue) {
     if (c.place.guid) queued.insert(*c.place.guid);
@@ -96,10 +81,6 @@ void sort_out_permits(survey& all, std::vector<claimed> queue, std::vector<claim
         continue;
       }
     }
-    if (const auto decided = lease.place.guid ? gates.find(*lease.place.guid) : gates.end();
-        decided != gates.end()) {
-      lease.gate = decided->second;
-    }
     all.holders.push_back(std::move(lease));
   }
 }
@@ -111,52 +92,6 @@ void settle_order(survey& all, std::size_t waiters) {
             [](const claimed& one, const claimed& two) { return token_of(one) < token_of(two); });
   divide(all, std::move(queue));
   all.waiters_read = std::min(waiters, all.waiters.size());
-}
-
-/// Assigns the marks to their claims. Those of claims that have ended are rests.
-void take_marks(survey& all, const std::string& base, const std::vector<result>& reads) {
-  std::set<owner_id> living;
-  for (const read_index list : {name_list, lease_list, gate_list}) add_living(living, reads[list].children);
-  for (const owner_id& guid : ended_of(reads[mark_list].children, living)) {
-    claimed& c = all.rests.emplace_back();
-    c.place.guid = guid;
-    c.nodes.push_back(mark_path(base, guid));
-  }
-  const std::set<std::string, std::less<>> marks{reads[mark_list].children.begin(),
-                                                 reads[mark_list].children.end()};
-  for (auto* list : {&all.holders, &all.waiters}) {
-    for (claimed& c : *list) {
-      if (c.place.guid && marks.contains(c.place.guid->hex())) c.mark = mark_path(base, *c.place.guid);
-    }
-  }
-}
-
-std::int64_t wall_clock_ms() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-}
-
-/// Whether a contender that is first in its queue waits for the end of a rest. One of another library heeds
-/// none. Permits are granted when their claim has left its queue.
-bool is_delayed(const claimed& first, const std::vector<claimed>& rests) {
-  if (!is_ours(first) || first.place.wants == role::lease) return false;
-  return std::any_of(rests.begin(), rests.end(), [&](const claimed& rest) {
-    return !is_over(rest) && (rest.rest->mode != mode::shared || first.place.excludes());
-  });
-}
-
-/// Holds that have ended go before the queue. Those first in it do not hold while the name rests: they remove
-/// the marks in their way before they are granted.
-void put_rests_before(survey& all) {
-  std::vector<claimed> holding;
-  std::vector<claimed> delayed;
-  for (claimed& c : all.holders) (is_delayed(c, all.rests) ? delayed : holding).push_back(std::move(c));
-  all.waiters_read += delayed.size();
-  all.waiters.insert(all.waiters.begin(), std::make_move_iterator(delayed.begin()),
-                     std::make_move_iterator(delayed.end()));
-  all.holders = all.rests;
-  all.holders.insert(all.holders.end(), std::make_move_iterator(holding.begin()),
-                     std::make_move_iterator(holding.end()));
 }
 
 mode mode_of(role wants) {
@@ -174,25 +109,12 @@ duration age_of(const status& s) {
       duration::zero(), std::chrono::duration_cast<duration>(now - std::chrono::milliseconds{s.created_ms}));
 }
 
-claim_state state_of_rest(const claimed& c) {
-  claim_state s;
-  s.owner = c.place.guid->hex();
-  s.mode = c.rest->mode;
-  s.permits = c.rest->permits;
-  s.token = c.rest->token;
-  s.age = age_of(c.about);
-  s.expires_in = c.left;
-  s.claimant = from_metadata(c.rest->metadata);
-  return s;
-}
-
 claim_state state_of(const claimed& c, duration most) {
-  if (c.rest) return state_of_rest(c);
   const auto n = read_note(c.data);
   claim_state s;
   s.owner = c.place.guid ? c.place.guid->hex() : c.place.node;
   s.mode = mode_of(c.place.wants);
-  if (s.mode == mode::permits) s.permits = std::max(c.permits, static_cast<std::int64_t>(c.nodes.size()));
+  if (s.mode == mode::permits) s.permits = static_cast<std::int64_t>(c.nodes.size());
   s.token = token_of(c);
   s.age = age_of(c.about);
   s.expires_in = n ? std::min(n->ttl, most) : most;
@@ -211,13 +133,10 @@ std::vector<operation> reads_of(const std::string& base) {
           {.kind = operation_kind::list, .path = base},
           {.kind = operation_kind::list, .path = base + "/leases"},
           {.kind = operation_kind::list, .path = base + "/locks"},
-          {.kind = operation_kind::get, .path = base + "/leases"},
-          {.kind = operation_kind::list, .path = rests_path(base)}};
+          {.kind = operation_kind::get, .path = base + "/leases"}};
 }
 
-namespace {
-
-survey survey_of_nodes(layout style, const std::string& base, const std::vector<result>& reads) {
+survey survey_of(layout style, const std::string& base, const std::vector<result>& reads) {
   survey all;
   all.ours = read_note(reads[name_node].data) || read_note(reads[lease_node].data);
   all.last_child = std::max(reads[name_node].about.last_child, reads[lease_node].about.last_child);
@@ -228,15 +147,13 @@ survey survey_of_nodes(layout style, const std::string& base, const std::vector<
   append(queue, style, reads[name_list], base);
   append(leases, style, reads[lease_list], base + "/leases");
   append(gates, style, reads[gate_list], base + "/locks");
-  if (const auto n = read_note(reads[lease_node].data);
-      n && (!leases.empty() || !reads[mark_list].children.empty()))
-    all.capacity = n->capacity;
+  if (const auto n = read_note(reads[lease_node].data); n && !leases.empty()) all.capacity = n->capacity;
   if (!leases.empty()) {
     std::move(gates.begin(), gates.end(), std::back_inserter(queue));
-    sort_out_permits(all, std::move(queue), std::move(leases), reads[mark_list].children);
+    sort_out_permits(all, std::move(queue), std::move(leases));
     return all;
   }
-  sort_out_permits(all, std::move(gates), {}, {});
+  sort_out_permits(all, std::move(gates), {});
   all.has_open_order = numbers_leave_open(queue);
   if (all.has_open_order) {
     all.holders = std::move(queue);  // so that all are read
@@ -246,52 +163,18 @@ survey survey_of_nodes(layout style, const std::string& base, const std::vector<
   return all;
 }
 
-}  // namespace
-
-survey survey_of(layout style, const std::string& base, const std::vector<result>& reads) {
-  survey all = survey_of_nodes(style, base, reads);
-  take_marks(all, base, reads);
-  return all;
-}
-
-namespace {
-
-/// Permits leave one by one after their mark was written, and all of them count until the last is gone.
-bool reads_mark(const claimed& c) { return c.place.wants == role::lease && !c.mark.empty(); }
-
-/// The mark of a holder that had nodes when they were listed. Those may have gone since: then it rests.
-void take_mark(claimed& c, const result& r, std::int64_t now_ms) {
-  auto m = r.code == answer::done ? read_mark(r.data) : std::nullopt;
-  if (!m) return;
-  const duration left = left_of(*m, r.about, now_ms);
-  if (!c.nodes.empty()) {
-    c.token = m->token;  // that of the node with the highest number, which may have gone
-    if (m->is_stamped && left > duration::zero()) c.permits = m->permits;
-    return;
-  }
-  c.about = r.about;
-  c.nodes = {std::exchange(c.mark, {})};
-  c.rest = std::move(m);
-  c.left = left;
-}
-
-}  // namespace
-
 std::vector<operation> claim_reads_of(const survey& name, std::size_t waiters) {
   std::vector<operation> reads;
   for (const claimed& c : name.holders) {
     for (const std::string& path : c.nodes) reads.push_back({.kind = operation_kind::get, .path = path});
-    if (reads_mark(c)) reads.push_back({.kind = operation_kind::get, .path = c.mark});
   }
   for (std::size_t i = 0; i < std::min(waiters, name.waiters.size()); ++i) {
     reads.push_back({.kind = operation_kind::get, .path = name.waiters[i].nodes.front()});
   }
-  for (const claimed& c : name.rests) reads.push_back({.kind = operation_kind::get, .path = c.nodes.front()});
   return reads;
 }
 
-void fill(survey& name, std::size_t waiters, const std::vector<result>& reads, std::int64_t now_ms) {
-  const std::int64_t now = now_ms != 0 ? now_ms : wall_clock_ms();
+void fill(survey& name, std::size_t waiters, const std::vector<result>& reads) {
   const bool had_permits = !name.holders.empty() && name.holders.front().place.wants == role::lease;
   std::size_t next = 0;
   bool has_lost_leases = false;  // a claim has lost a part of its leases
@@ -314,9 +197,7 @@ void fill(survey& name, std::size_t waiters, const std::vector<result>& reads, s
   const auto has_left = [&](claimed& c) {
     const bool gone = is_gone(c);
     has_lost_writers = has_lost_writers || (gone && c.place.wants == role::writer);
-    if (!reads_mark(c)) return gone;
-    take_mark(c, reads[next++], now);
-    return c.nodes.empty();
+    return gone;
   };
   const bool has_lost_claims = std::erase_if(name.holders, has_left) > 0;
   name.is_torn =
@@ -326,14 +207,7 @@ void fill(survey& name, std::size_t waiters, const std::vector<result>& reads, s
   const auto end_of_kept = std::remove_if(name.waiters.begin(), end_of_read, is_gone);
   name.waiters_read = static_cast<std::size_t>(end_of_kept - name.waiters.begin());
   name.waiters.erase(end_of_kept, end_of_read);
-  std::erase_if(name.rests, [&](claimed& c) {
-    if (is_gone(c)) return true;
-    c.rest = read_mark(c.data);
-    if (c.rest) c.left = left_of(*c.rest, c.about, now);
-    return !c.rest;
-  });
   if (name.has_open_order) settle_order(name, waiters);
-  put_rests_before(name);
 }
 
 bool is_ours(const claimed& c) {
@@ -341,29 +215,15 @@ bool is_ours(const claimed& c) {
 }
 
 fencing_token token_of(const claimed& c) {
-  if (c.rest) return c.rest->token;
-  if (c.token) return c.token;
   const auto n = read_note(c.data);
   return n && n->token ? n->token : token_of(c.about);
-}
-
-bool is_over(const claimed& c) { return c.rest && c.left == duration::zero(); }
-
-std::vector<std::string> all_nodes_of(const claimed& c) {
-  std::vector<std::string> all;
-  if (!c.mark.empty()) all.push_back(c.mark);
-  all.insert(all.end(), c.nodes.begin(), c.nodes.end());
-  if (!c.gate.empty()) all.push_back(c.gate);
-  return all;
 }
 
 lock_state state_of(const survey& all, const std::string& name, duration most) {
   lock_state s;
   s.name = name;
   s.capacity = all.capacity;
-  for (const claimed& c : all.holders) {
-    if (!is_over(c)) s.holders.push_back(state_of(c, most));
-  }
+  for (const claimed& c : all.holders) s.holders.push_back(state_of(c, most));
   for (std::size_t i = 0; i < all.waiters_read; ++i) {
     s.waiters.push_back(state_of(all.waiters[i], most));
     if (s.waiters.back().mode != mode::permits) continue;

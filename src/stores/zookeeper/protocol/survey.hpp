@@ -2,13 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/results.hpp"
 #include "stores/zookeeper/protocol/layout.hpp"
-#include "stores/zookeeper/protocol/mark.hpp"
 #include "stores/zookeeper/protocol/operation.hpp"
 
 namespace holdfast::zookeeper {
@@ -19,12 +17,6 @@ struct claimed {
   std::vector<std::string> nodes;  // paths
   status about;
   std::string data;
-  std::string mark{};                     // the path of its mark, if it has one
-  std::string gate{};                     // of permits: its place in the line, if that is still there
-  fencing_token token{};                  // of permits: by its mark, if it has one
-  std::int64_t permits = 0;               // likewise, once that counts: some of its nodes may have gone
-  std::optional<zookeeper::mark> rest{};  // of a hold that has ended: its mark, which is its only node
-  duration left{};                        // of its rest
 };
 
 /// The state of a name, from its nodes: the holders and the waiters, as every recipe decides it.
@@ -36,10 +28,8 @@ struct survey {
   bool has_open_order = false;
   std::vector<claimed> holders;
   std::vector<claimed> waiters;
-  std::vector<claimed> rests;  // holds that have ended; `fill` makes them holders
-  /// The reads show no single moment. Between two of them permits were given back or left to their mark, and
-  /// others may hold them by now; or a writer in an open order went, and may have been replaced by its
-  /// reader.
+  /// The reads show no single moment. Between two of them permits were given back, and others may hold them
+  /// by now; or a writer in an open order went, and may have been replaced by its reader.
   bool is_torn = false;
   std::size_t waiters_read =
       0;  // how many of the first waiters were read; of the others only the place is known
@@ -48,29 +38,22 @@ struct survey {
 // Pure functions. Below, `base` is the path of a name.
 
 /// The first reads of a survey, sent together: the name's node, its contenders, its leases, the contenders
-/// for leases, the data of the leases' node, and then the marks.
+/// for leases, and the data of the leases' node.
 [[nodiscard]] std::vector<operation> reads_of(const std::string& base);
 /// Finds the claims by the names of the children.
 /// \param reads the results of `reads_of`, none of which is an error.
 [[nodiscard]] survey survey_of(layout style, const std::string& base, const std::vector<result>& reads);
 
-/// The reads of the claims' own nodes: those of all holders, of the first `waiters` waiters, and of the marks
-/// of holds that have ended.
+/// The reads of the claims' own nodes: those of all holders and of the first `waiters` waiters.
 [[nodiscard]] std::vector<operation> claim_reads_of(const survey& name, std::size_t waiters);
-/// Takes the results. Claims that are gone by then are left out. Rests are holders, also those that are over.
+/// Takes the results. Claims that are gone by then are left out.
 /// \param reads the results of `claim_reads_of` with the same `waiters`, none of which is an error.
-/// \param now_ms the leader's clock. Zero: not known, and this client's is taken.
-void fill(survey& name, std::size_t waiters, const std::vector<result>& reads, std::int64_t now_ms = 0);
+void fill(survey& name, std::size_t waiters, const std::vector<result>& reads);
 
 /// Decides by the node's data, or by its name if others have written into the node (as Curator's Revoker
 /// does).
 [[nodiscard]] bool is_ours(const claimed& c);
 [[nodiscard]] fencing_token token_of(const claimed& c);
-
-/// Whether it is a rest that is over. Its mark stays until somebody removes it.
-[[nodiscard]] bool is_over(const claimed& c);
-/// The nodes that end the claim when they are removed, its mark first.
-[[nodiscard]] std::vector<std::string> all_nodes_of(const claimed& c);
 
 /// The state for `client::inspect`.
 /// \param most the longest time until a dead holder is noticed.

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "stores/zookeeper/protocol/layout.hpp"
-#include "stores/zookeeper/protocol/mark.hpp"
 
 namespace holdfast::zookeeper {
 
@@ -69,8 +68,7 @@ void tree_watch::watch_below(const std::string& path) {
     }
     for (const std::string& child : r.children) {
       const std::string below = (path == "/" ? "" : path) + '/' + child;
-      const bool is_mark = path.ends_with(rests_path({}));
-      if (!is_mark && !looks_like_contender(child) && below != "/zookeeper") watch_below(below);
+      if (!looks_like_contender(child) && below != "/zookeeper") watch_below(below);
     }
     if (handler_) handler_();
   });

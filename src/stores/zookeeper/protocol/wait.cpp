@@ -195,8 +195,6 @@ void claim_queue::poll(const claim_ref& ref) {
     wait_behind(*c, c->settled ? extent::nearest : extent::all);
   } else if (c->now == claim::phase::choosing && !c->makes_leases()) {
     count_leases(*c);
-  } else if (c->now == claim::phase::checking) {
-    look_at_rests(*c, nullptr, time_.now());
   }
 }
 
@@ -234,7 +232,7 @@ bool claim_queue::is_first(claim& c) {
 
 void claim_queue::come_in(claim& c) {
   if (is_semaphore(c.request)) return choose(c, nullptr, 0);
-  admit(c, nullptr);
+  grant(c, nullptr);
 }
 
 /// Leaves the queue and asks again at once. The answer to that request reports the failure.
