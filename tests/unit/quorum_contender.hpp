@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <gtest/gtest.h>
+#include <initializer_list>
 #include <map>
 #include <set>
+#include <string>
 #include <variant>
 
 #include "stores/quorum/protocol/contender.hpp"
@@ -14,8 +16,8 @@ namespace holdfast::quorum {
 /// A claim and its servers. What it sends is kept until the test answers.
 class quorum_contender : public testing::Test, protected votes {
  protected:
-  explicit quorum_contender(bool wait = true)
-      : claim_{claim(wait), {.servers = 5, .silence = silence, .furthest = furthest}} {}
+  explicit quorum_contender(std::size_t servers = 5, bool wait = true)
+      : terms_{terms_of(servers)}, claim_{claim(wait), terms_} {}
 
   contender::step take(contender::step s) {
     for (const contender::order& each : s.send) {
@@ -30,12 +32,30 @@ class quorum_contender : public testing::Test, protected votes {
     EXPECT_EQ(in_flight_.erase(server), 1U) << "nothing was asked of server " << server;
     return take(claim_.on_reply(now_, server, of(answer)));
   }
-  contender::step wake_after(duration time) {
+  /// \return what the last answer has led to.
+  template <class Answer>
+  contender::step hear(std::initializer_list<std::size_t> servers, const Answer& answer) {
+    contender::step last;
+    for (const std::size_t server : servers) last = hear(server, answer);
+    return last;
+  }
+  /// Asks, and is granted by servers 0 to 2 of five.
+  void hold() {
+    ask();
+    hear({0, 1, 2}, granted());
+    ASSERT_TRUE(claim_.holds());
+  }
+  contender::step wake_after(store::time_point::duration time) {
     now_ += time;
     return take(claim_.wake(now_));
   }
   contender::step hint(std::size_t server) { return take(claim_.hint(now_, server)); }
 
+  /// The text of an error; empty: there is none.
+  static std::string text_in(const contender::step& s) {
+    const auto* const error = error_in(s);
+    return error == nullptr ? "" : error->reason.message;
+  }
   /// Servers with a request of that step under way.
   [[nodiscard]] std::set<std::size_t> addressees(tickets::ballot_step kind) const {
     std::set<std::size_t> all;
@@ -60,6 +80,7 @@ class quorum_contender : public testing::Test, protected votes {
     return s.answer ? std::get_if<store::request_error>(&*s.answer) : nullptr;
   }
 
+  const voting_terms terms_;
   contender claim_;
   store::time_point now_{std::chrono::hours{1}};
   std::map<std::size_t, tickets::request> in_flight_;

@@ -34,7 +34,7 @@ TEST_F(quorum_coordinator, asks_for_the_clocks_before_its_first_claim) {
 TEST_F(quorum_coordinator, that_does_not_learn_the_time_names_the_servers) {
   const auto got = send(claim(true));
   reply({0, 1}, of(refused("")));
-  for (const std::size_t i : {2, 3}) reply(i, failed(i));
+  fail({2, 3});
   EXPECT_FALSE(*got);
   time_.run_for(silence);
   ASSERT_NE(error_in(got), nullptr);
@@ -46,26 +46,10 @@ TEST_F(quorum_coordinator, that_does_not_learn_the_time_names_the_servers) {
                     HasSubstr("host3:6379: server 3 is gone"), HasSubstr("host4:6379 does not answer")));
 }
 
-TEST_F(quorum_coordinator, names_the_servers_that_do_not_answer_a_claim) {
-  const auto got = begin(claim(true));
-  reply({0, 1}, grant());
-  time_.run_for(silence);
-  ASSERT_NE(error_in(got), nullptr);
-  for (const std::size_t i : {2, 3, 4}) {
-    EXPECT_THAT(error_in(got)->reason.message,
-                HasSubstr("host" + std::to_string(i) + ":6379 does not answer"));
-  }
-}
-
 TEST_F(quorum_coordinator, waits_for_the_first_answers_as_long_as_connecting_may_take) {
-  std::vector<coordinator::on_reply> under_way;
-  coordinator newcomer{time_,
-                       {.servers = 5, .silence = silence, .connecting = 5s, .furthest = furthest},
-                       {[&](std::size_t, tickets::request, coordinator::on_reply done) {
-                          under_way.push_back(std::move(done));
-                        },
-                        [this](std::function<void()> action) { time_.defer_callback(std::move(action)); },
-                        [](const store::notification&) {}}};
+  auto terms = terms_of(5);
+  terms.connecting = 5s;
+  coordinator newcomer{time_, terms, *this};
   int answers = 0;
   time_.turn([&] { newcomer.send(claim(false), [&](const outcome&) { ++answers; }); });
   time_.turn([&] { newcomer.send(request(task::inspect), [&](const outcome&) { ++answers; }); });
@@ -73,15 +57,6 @@ TEST_F(quorum_coordinator, waits_for_the_first_answers_as_long_as_connecting_may
   EXPECT_EQ(answers, 0);
   time_.run_for(2s);
   EXPECT_EQ(answers, 2);
-}
-
-TEST_F(quorum_coordinator, grants_by_the_first_majority) {
-  const auto got = begin(claim(true));
-  reply({1, 4}, grant());
-  EXPECT_FALSE(*got);
-  reply(2, grant());
-  ASSERT_NE(in<tickets::place>(got), nullptr);
-  EXPECT_TRUE(in<tickets::place>(got)->granted);
 }
 
 TEST_F(quorum_coordinator, refuses_permits) {
@@ -115,9 +90,7 @@ TEST_F(quorum_coordinator, reports_the_grant_of_a_claim_that_waits) {
   ASSERT_NE(in<tickets::place>(got), nullptr);
   for (const std::size_t i : {0, 1, 2}) {
     EXPECT_TRUE(notified_.empty());
-    time_.turn([&] {
-      coordinator_.hear(i, {claim(true).owner, store::notification_kind::granted, fencing_token{number}});
-    });
+    notify_of(i, store::notification_kind::granted, fencing_token{number});
     reply(i, won);
   }
   ASSERT_EQ(notified_.size(), 1U);
@@ -132,8 +105,10 @@ TEST_F(quorum_coordinator, believes_no_notification_without_an_answer) {
   reply(everywhere, of(queued()));
   for (std::size_t i = 0; i < 5; ++i) {
     time_.turn([&] {
-      coordinator_.hear(i, {claim(true).owner, store::notification_kind::granted, fencing_token{number}});
-      coordinator_.hear(i, {claim(true, 7).owner, store::notification_kind::granted, fencing_token{number}});
+      coordinator_.on_notification(
+          i, {claim(true).owner, store::notification_kind::granted, fencing_token{number}});
+      coordinator_.on_notification(
+          i, {claim(true, 7).owner, store::notification_kind::granted, fencing_token{number}});
     });
   }
   EXPECT_TRUE(notified_.empty());
@@ -144,9 +119,7 @@ TEST_F(quorum_coordinator, counts_no_vote_that_may_have_been_ended_by_force) {
   const auto got = begin(claim(true));
   const auto vote = grant();
   reply({0, 1}, vote);
-  time_.turn([&] {
-    coordinator_.hear(0, {claim(true).owner, store::notification_kind::revoked, number_of_claim_});
-  });
+  notify_of(0, store::notification_kind::revoked, number_of_claim_);
   reply(2, vote);
   ASSERT_NE(in<tickets::place>(got), nullptr);
   EXPECT_FALSE(in<tickets::place>(got)->granted);
@@ -157,11 +130,9 @@ TEST_F(quorum_coordinator, counts_no_vote_that_may_have_been_ended_by_force) {
 TEST_F(quorum_coordinator, takes_the_end_of_a_former_claim_for_none_of_a_later_one) {
   hold_at(everywhere);
   const fencing_token former{number_of_claim_.value() - 1};
-  time_.turn([&] { coordinator_.hear(0, {claim(true).owner, store::notification_kind::revoked, former}); });
+  notify_of(0, store::notification_kind::revoked, former);
   EXPECT_TRUE(notified_.empty());
-  time_.turn([&] {
-    coordinator_.hear(0, {claim(true).owner, store::notification_kind::revoked, number_of_claim_});
-  });
+  notify_of(0, store::notification_kind::revoked, number_of_claim_);
   ASSERT_FALSE(notified_.empty());
   EXPECT_EQ(notified_.back().kind, store::notification_kind::revoked);
 }
@@ -170,9 +141,9 @@ TEST_F(quorum_coordinator, passes_a_request_to_release_on_with_the_token_of_the_
   hold_at(everywhere);
   const auto before = notified_.size();
   time_.turn([&] {
-    coordinator_.hear(3,
-                      {claim(false).owner, store::notification_kind::release_requested, fencing_token{99}});
-    coordinator_.hear(3, {claim(false, 7).owner, store::notification_kind::release_requested, {}});
+    coordinator_.on_notification(
+        3, {claim(false).owner, store::notification_kind::release_requested, fencing_token{99}});
+    coordinator_.on_notification(3, {claim(false, 7).owner, store::notification_kind::release_requested, {}});
   });
   ASSERT_EQ(notified_.size(), before + 1);
   EXPECT_EQ(notified_.back().kind, store::notification_kind::release_requested);
@@ -232,7 +203,7 @@ TEST_F(quorum_coordinator, waits_no_longer_for_the_delivery_to_a_silent_server_t
 
 TEST_F(quorum_coordinator, accuses_no_server_that_it_has_not_waited_for) {
   const auto got = send(claim(true));
-  for (const std::size_t i : {0, 1, 2}) reply(i, failed(i));
+  fail({0, 1, 2});
   ASSERT_NE(error_in(got), nullptr);
   EXPECT_THAT(error_in(got)->reason.message,
               AllOf(HasSubstr("3 of 5 servers"), HasSubstr("host2:6379: server 2 is gone"),
@@ -274,11 +245,9 @@ TEST_F(quorum_coordinator, that_releases_and_hears_too_little_names_the_servers)
   hold_at(everywhere);
   const auto got = send(request(task::release));
   reply({0, 1}, of(tickets::done{}));
-  for (const std::size_t i : {2, 3}) reply(i, failed(i));
+  fail({2, 3});
   time_.run_for(silence);
-  ASSERT_NE(error_in(got), nullptr);
-  for (const std::size_t i : {2, 3})
-    EXPECT_THAT(error_in(got)->reason.message, HasSubstr("server " + std::to_string(i)));
+  expect_named(got, {2, 3});
 }
 
 TEST_F(quorum_coordinator, hears_nothing_of_a_claim_that_has_ended) {

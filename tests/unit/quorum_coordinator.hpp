@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -19,15 +21,17 @@
 namespace holdfast::quorum {
 
 /// A client of five servers. What it sends to them is kept until the test answers.
-class quorum_coordinator : public testing::Test, protected votes {
+class quorum_coordinator : public testing::Test, protected votes, protected transport {
  protected:
+  explicit quorum_coordinator(bool keeps_sets = false) : keeps_sets_{keeps_sets} {}
+
   using outcome = coordinator::outcome;
   using servers = std::set<std::size_t>;
   static inline const servers everywhere{0, 1, 2, 3, 4};
 
   struct sent {
     tickets::request request;
-    coordinator::on_reply done;
+    on_reply done;
   };
   using answer = std::shared_ptr<std::optional<outcome>>;
 
@@ -42,6 +46,17 @@ class quorum_coordinator : public testing::Test, protected votes {
     });
     return got;
   }
+  void send_to(std::size_t server, tickets::request r, on_reply done) override {
+    in_flight_[server].push_back({std::move(r), std::move(done)});
+  }
+  void soon(std::function<void()> action) override { time_.defer_callback(std::move(action)); }
+  void notify(const store::notification& n) override { notified_.push_back(n); }
+  [[nodiscard]] bool keeps_sets() const override { return keeps_sets_; }
+  void join(std::size_t server, const std::string& /*set*/) override {
+    EXPECT_TRUE(joining_.insert(server).second) << "again";
+  }
+  void leave(std::size_t server, const std::string& /*set*/) override { left_.insert(server); }
+
   void reply(std::size_t server, const outcome& o) {
     ASSERT_FALSE(in_flight_[server].empty()) << "nothing was asked of server " << server;
     const auto first = std::move(in_flight_[server].front());
@@ -50,6 +65,23 @@ class quorum_coordinator : public testing::Test, protected votes {
   }
   void reply(const servers& of, const outcome& o) {
     for (const std::size_t server : of) reply(server, o);
+  }
+  /// These cannot be reached.
+  void fail(const servers& of_them) {
+    for (const std::size_t server : of_them) reply(server, of(failed(server)));
+  }
+  /// A notification of the claim comes from a server.
+  void notify_of(std::size_t server, store::notification_kind kind, fencing_token token = {},
+                 std::uint8_t owner = 1) {
+    time_.turn([&] { coordinator_.on_notification(server, {claim(true, owner).owner, kind, token}); });
+  }
+  /// The error names these servers, which `fail` has made.
+  static void expect_named(const answer& got, const servers& of_them) {
+    ASSERT_NE(error_in(got), nullptr);
+    EXPECT_TRUE(error_in(got)->retryable);
+    for (const std::size_t each : of_them) {
+      EXPECT_THAT(error_in(got)->reason.message, testing::HasSubstr("server " + std::to_string(each)));
+    }
   }
   [[nodiscard]] servers addressees(tickets::task kind,
                                    tickets::ballot_step step = tickets::ballot_step::none) const {
@@ -93,13 +125,16 @@ class quorum_coordinator : public testing::Test, protected votes {
     r.kind = kind;
     return r;
   }
-  static tickets::request renewal() {
+  /// Of the claims of so many owners.
+  static tickets::request renewal(std::uint8_t owners = 1) {
     tickets::request r;
     r.kind = tickets::task::renew;
-    r.batch.push_back({"stock", claim(true).owner, fencing_token{number}, std::chrono::seconds{30}});
+    for (std::uint8_t owner = 1; owner <= owners; ++owner)
+      r.batch.push_back({"stock", claim(true, owner).owner, fencing_token{number}, std::chrono::seconds{30}});
     return r;
   }
   static outcome kept(bool is_kept) { return of(tickets::kept{{is_kept}, {}}); }
+  static outcome kept(bool first, bool second) { return of(tickets::kept{{first, second}, {}}); }
   static outcome unsure() { return of(tickets::kept{{false}, {0}}); }
 
   template <class Reply>
@@ -115,16 +150,10 @@ class quorum_coordinator : public testing::Test, protected votes {
   fencing_token number_of_claim_;  // that began last
   std::deque<sent> in_flight_[5];
   std::vector<store::notification> notified_;
-  coordinator coordinator_{time_,
-                           {.servers = 5,
-                            .silence = silence,
-                            .places = {"host0:6379", "host1:6379", "host2:6379", "host3:6379", "host4:6379"},
-                            .furthest = furthest},
-                           {[this](std::size_t to, tickets::request r, coordinator::on_reply done) {
-                              in_flight_[to].push_back({std::move(r), std::move(done)});
-                            },
-                            [this](std::function<void()> action) { time_.defer_callback(std::move(action)); },
-                            [this](const store::notification& n) { notified_.push_back(n); }}};
+  servers joining_;  // told the set
+  servers left_;     // asked to delete it
+  const bool keeps_sets_;
+  coordinator coordinator_{time_, terms_of(5), *this};
 };
 
 }  // namespace holdfast::quorum

@@ -64,7 +64,8 @@ TEST_F(quorum_rests, is_heard_of_no_more) {
   reply({3, 4}, of(queued()));
   send(last_renewal());
   reply(everywhere, kept(true));
-  time_.turn([&] { coordinator_.hear(3, {claim(true).owner, store::notification_kind::granted, {}}); });
+  time_.turn(
+      [&] { coordinator_.on_notification(3, {claim(true).owner, store::notification_kind::granted, {}}); });
   time_.run_for(1min);
   for (const auto& each : in_flight_) EXPECT_TRUE(each.empty());
 }

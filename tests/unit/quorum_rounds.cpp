@@ -1,6 +1,8 @@
 // What a client asks of all servers: the renewals of its holds, and what anybody may ask.
 
 #include <gmock/gmock.h>
+#include <memory>
+#include <string>
 
 #include "unit/quorum_coordinator.hpp"
 
@@ -52,11 +54,8 @@ TEST_F(quorum_coordinator, names_the_servers_without_which_a_hold_cannot_be_rene
   hold_at(everywhere);
   const auto got = send(renewal());
   reply({0, 1}, kept(true));
-  for (const std::size_t i : {2, 3, 4}) reply(i, failed(i));
-  ASSERT_NE(error_in(got), nullptr);
-  EXPECT_TRUE(error_in(got)->retryable);
-  for (const std::size_t i : {2, 3, 4})
-    EXPECT_THAT(error_in(got)->reason.message, HasSubstr("server " + std::to_string(i)));
+  fail({2, 3, 4});
+  expect_named(got, {2, 3, 4});
 }
 
 TEST_F(quorum_coordinator, renews_without_servers_that_are_silent) {
@@ -152,13 +151,10 @@ TEST_F(yielding_hold, is_kept_by_a_vote_that_stays) {
 // Renewals go out together. What one hold is missing is not to wait until it is known of all the others.
 TEST_F(quorum_coordinator, claims_a_hold_at_servers_that_miss_it_beside_one_that_too_few_servers_know_of) {
   hold_at(everywhere);
-  auto both = renewal();
-  both.batch.push_back({"another", claim(true, 2).owner, fencing_token{number}, 30s});
-  const auto got = send(both);
-  const auto kept_of_both = [](bool first, bool second) { return of(tickets::kept{{first, second}, {}}); };
-  reply({0, 1}, kept_of_both(true, true));
-  reply(2, kept_of_both(true, false));
-  reply(3, kept_of_both(false, false));
+  const auto got = send(renewal(2));
+  reply({0, 1}, kept(true, true));
+  reply(2, kept(true, false));
+  reply(3, kept(false, false));
   reply(4, failed(4));
   ASSERT_NE(in<tickets::kept>(got), nullptr);
   EXPECT_EQ(in<tickets::kept>(got)->unsure, std::vector<std::size_t>{1});
@@ -186,19 +182,16 @@ TEST_F(quorum_coordinator, claims_each_hold_once_at_a_server_that_misses_it) {
   const auto other = send(claim(true, 2));
   reply(everywhere, grant());
   ASSERT_TRUE(*other);
-  auto both = renewal();
-  both.batch.push_back({"another", claim(true, 2).owner, fencing_token{number}, 30s});
-  const auto got = send(both);
-  const auto kept_of_both = [](bool first, bool second) { return of(tickets::kept{{first, second}, {}}); };
-  reply({0, 1}, kept_of_both(true, true));
-  reply(2, kept_of_both(false, false));
-  reply(3, kept_of_both(true, false));
+  const auto got = send(renewal(2));
+  reply({0, 1}, kept(true, true));
+  reply(2, kept(false, false));
+  reply(3, kept(true, false));
   EXPECT_EQ(addressees(task::acquire, ballot_step::claim), servers{2});
   ASSERT_EQ(in_flight_[2].size(), 1U);
   EXPECT_EQ(first_at(2).owner, claim(true).owner);
   time_.run_for(silence);
   ASSERT_TRUE(*got);
-  reply(4, kept_of_both(true, true));
+  reply(4, kept(true, true));
   ASSERT_EQ(in_flight_[2].size(), 2U) << "the other one alone is claimed now";
   EXPECT_EQ(in_flight_[2].back().request.owner, claim(true, 2).owner);
   ASSERT_EQ(in_flight_[3].size(), 1U);
@@ -209,9 +202,7 @@ TEST_F(quorum_coordinator, claims_each_hold_once_at_a_server_that_misses_it) {
 // it.
 TEST_F(quorum_coordinator, claims_nothing_for_a_hold_that_is_being_ended_by_force) {
   hold_at(everywhere);
-  time_.turn([&] {
-    coordinator_.hear(0, {claim(true).owner, store::notification_kind::revoked, number_of_claim_});
-  });
+  notify_of(0, store::notification_kind::revoked, number_of_claim_);
   const auto got = send(renewal());
   reply(0, kept(false));
   reply({1, 2, 3, 4}, kept(true));
@@ -228,7 +219,7 @@ TEST_F(quorum_coordinator, claims_nothing_for_a_hold_whose_end_is_told_together_
   in_flight_[0].pop_front();
   time_.turn([&] {
     renewed.done(kept(false));
-    coordinator_.hear(0, {claim(true).owner, store::notification_kind::revoked, number_of_claim_});
+    coordinator_.on_notification(0, {claim(true).owner, store::notification_kind::revoked, number_of_claim_});
   });
   ASSERT_TRUE(*got);
   EXPECT_EQ(addressees(task::acquire, ballot_step::claim), servers{});
@@ -237,9 +228,7 @@ TEST_F(quorum_coordinator, claims_nothing_for_a_hold_whose_end_is_told_together_
 // Anybody can send one. The servers that come back empty need not stay without the hold.
 TEST_F(quorum_coordinator, claims_a_hold_again_some_time_after_a_notification_that_was_false) {
   hold_at(everywhere);
-  time_.turn([&] {
-    coordinator_.hear(0, {claim(true).owner, store::notification_kind::revoked, number_of_claim_});
-  });
+  notify_of(0, store::notification_kind::revoked, number_of_claim_);
   time_.run_for(claim(true).ttl);
   send(renewal());
   reply({0, 1, 2, 3}, kept(true));
@@ -253,6 +242,27 @@ TEST_F(quorum_coordinator, claims_nothing_for_a_hold_that_is_lost) {
   send(renewal());
   reply({3, 4, 0}, kept(false));
   EXPECT_TRUE(addressees(task::acquire, ballot_step::claim).empty());
+}
+
+// A renewal does not show it: the hold may have come back with the files of the server.
+TEST_F(quorum_coordinator, tells_the_token_again_with_the_renewal_behind_a_restart) {
+  auto r = claim(true);
+  r.metadata = std::make_shared<const std::string>("{}");
+  const auto got = begin(std::move(r));
+  reply({0, 1, 2, 4}, grant());
+  ASSERT_TRUE(*got);
+  reply(3, of(granted(0, number + 1)));
+  ASSERT_EQ(addressees(task::annotate), servers{3});
+  reply(3, of(tickets::done{}));
+  const auto renew = [&] {
+    send(renewal());
+    reply(everywhere, kept(true));
+  };
+  renew();
+  EXPECT_EQ(addressees(task::annotate), servers{});
+  time_.turn([&] { coordinator_.connected(3); });
+  renew();
+  EXPECT_EQ(addressees(task::annotate), servers{3});
 }
 
 // ---- what everybody may ask
@@ -275,7 +285,7 @@ TEST_F(quorum_coordinator, inspects_what_a_majority_says_and_does_not_wait_for_t
   EXPECT_EQ((*in<std::optional<lock_state>>(got))->holders.size(), 1U);
   const auto few = send(request(task::inspect));
   reply({0, 1}, held);
-  for (const std::size_t i : {2, 3}) reply(i, failed(i));
+  fail({2, 3});
   time_.run_for(silence);
   ASSERT_NE(error_in(few), nullptr);
   EXPECT_THAT(error_in(few)->reason.message, HasSubstr("server 2"));

@@ -36,8 +36,8 @@ class quorum_set : public testing::Test {
 TEST_F(quorum_set, does_not_depend_on_the_order) { EXPECT_EQ(set_.text(), "a:1,b:2,c:3"); }
 
 TEST_F(quorum_set, is_refused_by_one_server_that_keeps_another_one) {
-  set_.hear(0, description(set_.text()));
-  set_.hear(1, description("x:1,a:1\n"));
+  set_.on_hello(0, description(set_.text()));
+  set_.on_hello(1, description("x:1,a:1\n"));
   ASSERT_TRUE(set_.conflict());
   EXPECT_EQ(set_.conflict()->code, errc::foreign_store);
   EXPECT_THAT(set_.conflict()->message,
@@ -47,56 +47,56 @@ TEST_F(quorum_set, is_refused_by_one_server_that_keeps_another_one) {
 }
 
 TEST_F(quorum_set, of_others_is_shown_without_characters_that_hide_something) {
-  set_.hear(1, description("x:1\u202e\u009b,a:1"));
+  set_.on_hello(1, description("x:1\u202e\u009b,a:1"));
   ASSERT_TRUE(set_.conflict());
   EXPECT_THAT(set_.conflict()->message, HasSubstr("x:1?????,a:1"));
 }
 
 TEST_F(quorum_set, is_written_where_there_is_none_once_the_connection_is_in_use) {
-  set_.hear(0, description(std::nullopt));
+  set_.on_hello(0, description(std::nullopt));
   EXPECT_TRUE(set_.is_unheard());
   EXPECT_THAT(set_.lacking(), IsEmpty());
   set_.connected(0);
   EXPECT_THAT(set_.lacking(), ElementsAre(0));
   set_.join(0);
   EXPECT_TRUE(set_.is_joining());
-  set_.miss(0);
+  set_.on_unreachable(0);
   EXPECT_FALSE(set_.is_joining());
 }
 
 TEST_F(quorum_set, is_not_written_where_the_user_may_not_read_it) {
-  set_.hear(0, {std::nullopt, false, {}});
+  set_.on_hello(0, {std::nullopt, false, {}});
   set_.connected(0);
   EXPECT_THAT(set_.lacking(), IsEmpty());
   EXPECT_FALSE(set_.conflict());
 }
 
 TEST_F(quorum_set, that_a_server_has_forgotten_is_no_conflict) {
-  set_.hear(0, description(set_.text(), "first"));
-  set_.miss(0);
-  set_.hear(0, description(std::nullopt, "second"));
+  set_.on_hello(0, description(set_.text(), "first"));
+  set_.on_unreachable(0);
+  set_.on_hello(0, description(std::nullopt, "second"));
   EXPECT_FALSE(set_.conflict());
   set_.connected(0);
   EXPECT_THAT(set_.lacking(), ElementsAre(0)) << "it is told again";
 }
 
 TEST_F(quorum_set, stays_refused_where_a_server_with_another_one_has_forgotten_it) {
-  set_.hear(0, description("x:1,b:2", "first"));
-  set_.miss(0);
+  set_.on_hello(0, description("x:1,b:2", "first"));
+  set_.on_unreachable(0);
   EXPECT_TRUE(set_.conflict());
-  set_.hear(0, description(std::nullopt, "second"));
+  set_.on_hello(0, description(std::nullopt, "second"));
   EXPECT_TRUE(set_.conflict()) << "the clients of the other set will tell it again";
 }
 
 TEST_F(quorum_set, is_taken_again_where_the_other_one_was_deleted) {
-  set_.hear(0, description("x:1,b:2", "first"));
-  set_.hear(0, description(std::nullopt, "first"));
+  set_.on_hello(0, description("x:1,b:2", "first"));
+  set_.on_hello(0, description(std::nullopt, "first"));
   EXPECT_FALSE(set_.conflict());
 }
 
 TEST_F(quorum_set, shows_where_a_servers_process_may_be_another_one) {
   const auto connect = [&](const std::string& run) {
-    set_.hear(1, description(set_.text(), run));
+    set_.on_hello(1, description(set_.text(), run));
     return set_.connected(1);
   };
   EXPECT_TRUE(connect("first"));
@@ -108,21 +108,21 @@ TEST_F(quorum_set, shows_where_a_servers_process_may_be_another_one) {
 }
 
 TEST_F(quorum_set, has_no_server_twice) {
-  set_.hear(0, description(set_.text(), "same"));
-  set_.hear(2, description(set_.text(), "same"));
+  set_.on_hello(0, description(set_.text(), "same"));
+  set_.on_hello(2, description(set_.text(), "same"));
   ASSERT_TRUE(set_.conflict());
   EXPECT_EQ(set_.conflict()->code, errc::invalid_argument);
   EXPECT_THAT(set_.conflict()->message, HasSubstr("b:2 and c:3 are the same server"));
-  set_.miss(0);
+  set_.on_unreachable(0);
   EXPECT_FALSE(set_.conflict()) << "the address may have moved";
-  set_.hear(0, description(set_.text(), "another"));
+  set_.on_hello(0, description(set_.text(), "another"));
   EXPECT_FALSE(set_.conflict());
 }
 
 TEST_F(quorum_set, is_written_again_where_that_failed_a_few_times_on_each_connection) {
-  for (const std::size_t other : {1, 2}) set_.hear(other, description(set_.text()));
+  for (const std::size_t other : {1, 2}) set_.on_hello(other, description(set_.text()));
   for (int connections = 0; connections < 2; ++connections) {
-    set_.hear(0, description(std::nullopt));
+    set_.on_hello(0, description(std::nullopt));
     set_.connected(0);
     int tries = 0;
     do {
@@ -138,7 +138,7 @@ TEST_F(quorum_set, is_written_again_where_that_failed_a_few_times_on_each_connec
 }
 
 TEST_F(quorum_set, is_taken_back_where_it_was_written_once) {
-  set_.hear(1, description(set_.text()));
+  set_.on_hello(1, description(set_.text()));
   set_.wrote(1);
   EXPECT_THAT(set_.take_written(), ElementsAre(1));
   EXPECT_THAT(set_.take_written(), IsEmpty());
@@ -151,26 +151,37 @@ TEST_F(quorum_set, is_taken_back_where_it_was_written_once) {
 /// A client of five servers that keep their clients' set. The test says what they say of it.
 class quorum_client_of_a_set : public quorum_coordinator {
  protected:
-  answer ask(tickets::request r) {
-    auto got = std::make_shared<std::optional<outcome>>();
-    time_.turn([&] {
-      locks_.send(std::move(r), [got](outcome o) {
-        EXPECT_FALSE(*got) << "answered twice";
-        *got = std::move(o);
-      });
-    });
-    return got;
-  }
+  quorum_client_of_a_set() : quorum_coordinator{true} {}
+
   void meet(std::size_t server, const self_description& said) {
     time_.turn([&] {
-      if (!locks_.meet(server, said)) locks_.connected(server);
+      if (!coordinator_.on_hello(server, said)) coordinator_.connected(server);
     });
   }
   void meet(const servers& of, const self_description& said) {
     for (const std::size_t each : of) meet(each, said);
   }
-  void join(std::size_t server, const std::optional<std::string>& kept, bool wrote) {
-    time_.turn([&] { locks_.joined(server, description(kept), wrote); });
+  void answer_join(std::size_t server, const std::optional<std::string>& kept, bool wrote) {
+    time_.turn([&] { coordinator_.joined(server, description(kept), wrote); });
+  }
+  void refuse_to_join(std::size_t server) {
+    time_.turn([&] { coordinator_.not_joined(server); });
+  }
+  void lose(std::size_t server) {
+    time_.turn([&] { coordinator_.on_unreachable(server); });
+  }
+  /// A claim of a client whose servers have said what they keep, and the time.
+  answer claim_of_a_newcomer(const std::optional<std::string>& kept) {
+    meet(everywhere, description(kept));
+    const auto got = send(claim(true));
+    reply(everywhere, of(refused("")));
+    return got;
+  }
+  /// A server that has forgotten the set comes back.
+  void come_back_without_set(std::size_t server) {
+    lose(server);
+    meet(server, description(std::nullopt, "restarted"));
+    EXPECT_EQ(joining_, servers{server});
   }
   [[nodiscard]] bool claims_anything() const {
     for (const auto& each : in_flight_)
@@ -188,38 +199,17 @@ class quorum_client_of_a_set : public quorum_coordinator {
   /// A client that all servers know.
   answer hold() {
     meet(everywhere, description(own_set));
-    const auto got = ask(claim(true));
+    const auto got = send(claim(true));
     reply(everywhere, of(refused("")));
     reply(everywhere, grant());
     EXPECT_NE(in<tickets::place>(got), nullptr);
     return got;
   }
-
-  servers joining_;
-  servers left_;
-  coordinator locks_{time_,
-                     {.servers = 5,
-                      .silence = silence,
-                      .places = {"host0:6379", "host1:6379", "host2:6379", "host3:6379", "host4:6379"},
-                      .furthest = furthest},
-                     {[this](std::size_t to, tickets::request r, coordinator::on_reply done) {
-                        in_flight_[to].push_back({std::move(r), std::move(done)});
-                      },
-                      [this](std::function<void()> action) { time_.defer_callback(std::move(action)); },
-                      [this](const store::notification& n) { notified_.push_back(n); },
-                      [this](std::size_t at, const std::string& set) {
-                        EXPECT_EQ(set, own_set);
-                        EXPECT_TRUE(joining_.insert(at).second) << "again";
-                      },
-                      [this](std::size_t at, const std::string& set) {
-                        EXPECT_EQ(set, own_set);
-                        left_.insert(at);
-                      }}};
 };
 
 TEST_F(quorum_client_of_a_set, claims_at_once_where_all_keep_its_set) {
   meet(everywhere, description(own_set));
-  const auto got = ask(claim(true));
+  const auto got = send(claim(true));
   reply({0, 1, 2}, of(refused("")));
   EXPECT_TRUE(claims_anything());
   EXPECT_EQ(joining_, servers{});
@@ -228,23 +218,23 @@ TEST_F(quorum_client_of_a_set, claims_at_once_where_all_keep_its_set) {
 TEST_F(quorum_client_of_a_set, writes_it_before_its_first_claim_and_not_before_it_is_asked_to_claim) {
   meet(everywhere, description(std::nullopt));
   EXPECT_EQ(joining_, servers{});
-  const auto got = ask(claim(true));
+  const auto got = send(claim(true));
   reply(everywhere, of(refused("")));
   EXPECT_EQ(joining_, everywhere);
   EXPECT_FALSE(claims_anything());
-  for (const std::size_t each : everywhere) join(each, own_set, each != 3);
+  for (const std::size_t each : everywhere) answer_join(each, own_set, each != 3);
   EXPECT_TRUE(claims_anything());
   EXPECT_EQ(left_, servers{});
 }
 
 TEST_F(quorum_client_of_a_set, writes_and_claims_nothing_where_one_server_keeps_another_one) {
   meet({0, 1, 2, 3}, description(std::nullopt));
-  const auto got = ask(claim(true));
+  const auto got = send(claim(true));
   reply({0, 1, 2, 3}, of(refused("")));
   EXPECT_FALSE(*got) << "the last server may have something to say";
   meet(4, description(other_set));
   expect_foreign(got);
-  const auto again = ask(claim(true, 2));
+  const auto again = send(claim(true, 2));
   expect_foreign(again);
   EXPECT_EQ(joining_, servers{});
   EXPECT_FALSE(claims_anything());
@@ -252,38 +242,34 @@ TEST_F(quorum_client_of_a_set, writes_and_claims_nothing_where_one_server_keeps_
 
 TEST_F(quorum_client_of_a_set, waits_a_fraction_of_the_silence_for_a_silent_server) {
   meet({0, 1, 2}, description(std::nullopt));
-  const auto got = ask(claim(true));
-  time_.turn([&] { locks_.miss(3); });
+  const auto got = send(claim(true));
+  lose(3);
   reply({0, 1, 2}, of(refused("")));
   time_.run_for(silence / 10);
   EXPECT_EQ(joining_, (servers{0, 1, 2}));
-  join(0, own_set, true);
-  join(1, own_set, true);
+  answer_join(0, own_set, true);
+  answer_join(1, own_set, true);
   EXPECT_FALSE(claims_anything()) << "server 2 is still asked";
   time_.run_for(silence / 10);
   EXPECT_TRUE(claims_anything());
 }
 
 TEST_F(quorum_client_of_a_set, takes_back_what_it_wrote_where_a_client_of_another_set_was_first) {
-  meet(everywhere, description(std::nullopt));
-  const auto got = ask(claim(true));
-  reply(everywhere, of(refused("")));
-  join(0, own_set, true);
-  join(1, own_set, false);  // by another client of the same set
-  join(4, other_set, false);
+  const auto got = claim_of_a_newcomer(std::nullopt);
+  answer_join(0, own_set, true);
+  answer_join(1, own_set, false);  // by another client of the same set
+  answer_join(4, other_set, false);
   expect_foreign(got);
   EXPECT_EQ(left_, servers{0});
-  join(2, own_set, true);
+  answer_join(2, own_set, true);
   EXPECT_EQ(left_, (servers{0, 2})) << "an answer that comes late";
   EXPECT_FALSE(claims_anything());
 }
 
 TEST_F(quorum_client_of_a_set, asks_a_server_that_keeps_nothing_once) {
-  meet(everywhere, description(std::nullopt));
-  const auto got = ask(claim(true));
-  reply(everywhere, of(refused("")));
+  const auto got = claim_of_a_newcomer(std::nullopt);
   for (const std::size_t each : everywhere)
-    join(each, each == 2 ? std::nullopt : std::optional{own_set}, false);
+    answer_join(each, each == 2 ? std::nullopt : std::optional{own_set}, false);
   EXPECT_TRUE(claims_anything());
 }
 
@@ -292,17 +278,15 @@ TEST_F(quorum_client_of_a_set, keeps_its_hold_and_its_set_when_a_conflict_comes_
   for (auto& each : in_flight_) each.clear();
   meet(2, description(other_set));
   EXPECT_EQ(left_, servers{});
-  const auto renewed = ask(renewal());
+  const auto renewed = send(renewal());
   reply({0, 1, 3}, kept(true));
   ASSERT_NE(in<tickets::kept>(renewed), nullptr);
   EXPECT_TRUE(in<tickets::kept>(renewed)->each.front());
-  expect_foreign(ask(claim(true, 2)));
+  expect_foreign(send(claim(true, 2)));
 }
 
 TEST_F(quorum_client_of_a_set, ends_a_claim_that_waits_when_a_conflict_comes_later) {
-  meet(everywhere, description(own_set));
-  const auto got = ask(claim(true));
-  reply(everywhere, of(refused("")));
+  const auto got = claim_of_a_newcomer(own_set);
   meet(2, description(other_set));
   expect_foreign(got);
   EXPECT_EQ(addressees(task::withdraw), everywhere) << "a minority may have granted it";
@@ -310,10 +294,8 @@ TEST_F(quorum_client_of_a_set, ends_a_claim_that_waits_when_a_conflict_comes_lat
 
 TEST_F(quorum_client_of_a_set, tells_a_server_that_has_forgotten_it) {
   hold();
-  time_.turn([&] { locks_.miss(1); });
-  meet(1, description(std::nullopt, "restarted"));
-  EXPECT_EQ(joining_, servers{1});
-  join(1, own_set, true);
+  come_back_without_set(1);
+  answer_join(1, own_set, true);
   EXPECT_EQ(left_, servers{});
 }
 
@@ -323,7 +305,7 @@ TEST_F(quorum_client_of_a_set, tells_its_token_again_to_a_server_whose_process_i
   meet(3, description(own_set, "first"));
   auto r = claim(true);
   r.metadata = std::make_shared<const std::string>("{}");
-  const auto got = ask(std::move(r));
+  const auto got = send(std::move(r));
   reply(everywhere, of(refused("")));
   reply({0, 1, 2, 4}, grant());
   ASSERT_TRUE(*got);
@@ -331,9 +313,9 @@ TEST_F(quorum_client_of_a_set, tells_its_token_again_to_a_server_whose_process_i
   ASSERT_EQ(addressees(task::annotate), servers{3});
   reply(3, of(tickets::done{}));
   const auto connect_and_renew = [&](const std::string& run) {
-    time_.turn([&] { locks_.miss(3); });
+    lose(3);
     meet(3, description(own_set, run));
-    ask(renewal());
+    send(renewal());
     reply(everywhere, kept(true));
   };
   connect_and_renew("first");
@@ -345,58 +327,53 @@ TEST_F(quorum_client_of_a_set, tells_its_token_again_to_a_server_whose_process_i
 // The write on the former connection fails when the next one has been heard, and is not in use yet.
 TEST_F(quorum_client_of_a_set, tells_a_server_whose_former_connection_broke_during_the_write) {
   hold();
-  time_.turn([&] { locks_.miss(1); });
-  meet(1, description(std::nullopt, "restarted"));
-  EXPECT_EQ(joining_, servers{1});
+  come_back_without_set(1);
   joining_.clear();
-  time_.turn([&] { EXPECT_FALSE(locks_.meet(1, description(std::nullopt, "restarted"))); });
-  time_.turn([&] { locks_.not_joined(1); });
-  time_.turn([&] { locks_.connected(1); });
+  time_.turn([&] { EXPECT_FALSE(coordinator_.on_hello(1, description(std::nullopt, "restarted"))); });
+  refuse_to_join(1);
+  time_.turn([&] { coordinator_.connected(1); });
   EXPECT_EQ(joining_, servers{1});
 }
 
 TEST_F(quorum_client_of_a_set, tells_a_server_again_that_has_refused_to_write_it) {
   hold();
-  time_.turn([&] { locks_.miss(1); });
-  meet(1, description(std::nullopt, "restarted"));
+  come_back_without_set(1);
   for (int tries = 1; tries < 4; ++tries) {
     EXPECT_EQ(joining_, servers{1}) << tries;
     joining_.clear();
-    time_.turn([&] { locks_.not_joined(1); });
+    refuse_to_join(1);
     EXPECT_EQ(joining_, servers{}) << "not at once";
     time_.run_for(1s);
   }
   EXPECT_EQ(joining_, servers{1});
   joining_.clear();
-  time_.turn([&] { locks_.not_joined(1); });
+  refuse_to_join(1);
   time_.run_for(10s);
   EXPECT_EQ(joining_, servers{}) << "until the next connection";
 }
 
 TEST_F(quorum_client_of_a_set, does_not_wait_for_a_server_that_has_refused_to_write_it) {
-  meet(everywhere, description(std::nullopt));
-  const auto got = ask(claim(true));
-  reply(everywhere, of(refused("")));
-  for (const std::size_t each : {0, 1, 2, 3}) join(each, own_set, true);
+  const auto got = claim_of_a_newcomer(std::nullopt);
+  for (const std::size_t each : {0, 1, 2, 3}) answer_join(each, own_set, true);
   EXPECT_FALSE(claims_anything());
-  time_.turn([&] { locks_.not_joined(4); });
+  refuse_to_join(4);
   EXPECT_TRUE(claims_anything());
 }
 
 TEST_F(quorum_client_of_a_set, claims_again_when_the_conflict_is_gone) {
   meet({0, 1, 2, 3}, description(own_set));
   meet(4, description(other_set));
-  expect_foreign(ask(claim(true)));
+  expect_foreign(send(claim(true)));
   meet(4, description(own_set));
-  const auto got = ask(claim(true));
+  const auto got = send(claim(true));
   reply(everywhere, of(refused("")));
   EXPECT_TRUE(claims_anything());
 }
 
 TEST_F(quorum_client_of_a_set, hears_nothing_after_its_end) {
-  time_.turn([&] { locks_.stop(); });
+  time_.turn([&] { coordinator_.stop(); });
   meet(everywhere, description(other_set));
-  join(1, other_set, true);
+  answer_join(1, other_set, true);
   EXPECT_EQ(left_, servers{});
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/owner_id.hpp"
 #include "stores/quorum/protocol/place_in_time.hpp"
+#include "stores/quorum/protocol/server_vote.hpp"
 #include "stores/quorum/protocol/shared_view.hpp"
 
 namespace holdfast::quorum {
@@ -25,6 +26,12 @@ fencing_token number_at(microseconds clock) {
   return fencing_token{static_cast<std::uint64_t>(clock.count())};
 }
 
+place_in_time three_clocks() {
+  place_in_time places{3};
+  for (std::size_t i = 0; i < 3; ++i) places.hear(i, wall, today, today);
+  return places;
+}
+
 TEST(quorum_place_in_time, is_known_from_a_majority_of_the_clocks) {
   place_in_time places{5};
   for (const std::size_t server : {0, 3}) places.hear(server, wall, today, today);
@@ -35,8 +42,7 @@ TEST(quorum_place_in_time, is_known_from_a_majority_of_the_clocks) {
 }
 
 TEST(quorum_place_in_time, rises_with_the_time_of_the_servers) {
-  place_in_time places{3};
-  for (std::size_t i = 0; i < 3; ++i) places.hear(i, wall, today, today);
+  place_in_time places = three_clocks();
   const auto first = places.next(today);
   EXPECT_GT(first, number_at(wall)) << "a server that has forgotten its tokens has to accept it";
   EXPECT_LT(first, number_at(wall + 1s));
@@ -44,8 +50,7 @@ TEST(quorum_place_in_time, rises_with_the_time_of_the_servers) {
 }
 
 TEST(quorum_place_in_time, gives_no_number_twice_and_none_that_is_smaller) {
-  place_in_time places{3};
-  for (std::size_t i = 0; i < 3; ++i) places.hear(i, wall, today, today);
+  place_in_time places = three_clocks();
   const auto first = places.next(today);
   const auto second = places.next(today);
   EXPECT_GT(second, first);
@@ -67,8 +72,7 @@ TEST(quorum_place_in_time, is_the_same_whatever_a_minority_of_the_clocks_says) {
 }
 
 TEST(quorum_place_in_time, follows_a_clock_that_was_set) {
-  place_in_time places{3};
-  for (std::size_t i = 0; i < 3; ++i) places.hear(i, wall, today, today);
+  place_in_time places = three_clocks();
   for (std::size_t i = 0; i < 2; ++i) places.hear(i, wall + 1h, today, today);
   EXPECT_GE(places.next(today), number_at(wall + 1h));
 }
@@ -81,6 +85,11 @@ state_answers views(std::initializer_list<std::optional<lock_state>> all) {
   for (const auto& each : all)
     answers.push_back({"lock-" + std::to_string(answers.size()) + ":6379", {each}, {}});
   return answers;
+}
+
+/// What a majority of these servers says.
+std::optional<lock_state> seen_by(std::initializer_list<std::optional<lock_state>> all) {
+  return view_of("stock", views(all), majority_of(all.size()));
 }
 
 claim_state sighted(const std::string& owner, std::uint64_t token, duration left = 10s) {
@@ -107,15 +116,13 @@ std::vector<std::string> owners_of(const std::vector<claim_state>& all) {
 using names = std::vector<std::string>;
 
 TEST(quorum_view, of_a_name_that_nobody_uses_is_empty) {
-  EXPECT_FALSE(view_of("stock", views({std::nullopt, std::nullopt, std::nullopt}), 2));
+  EXPECT_FALSE(seen_by({std::nullopt, std::nullopt, std::nullopt}));
 }
 
 TEST(quorum_view, has_as_holder_what_a_majority_names) {
   const auto seen =
-      view_of("stock",
-              views({view({sighted("a", 5, 7s)}, {sighted("b", 6)}, 5),
-                     view({sighted("a", 5, 9s)}, {sighted("b", 6)}, 5), view({sighted("b", 6)}, {}, 6)}),
-              2);
+      seen_by({view({sighted("a", 5, 7s)}, {sighted("b", 6)}, 5),
+               view({sighted("a", 5, 9s)}, {sighted("b", 6)}, 5), view({sighted("b", 6)}, {}, 6)});
   ASSERT_TRUE(seen);
   EXPECT_EQ(seen->name, "stock");
   EXPECT_EQ(owners_of(seen->holders), names{"a"});
@@ -125,22 +132,20 @@ TEST(quorum_view, has_as_holder_what_a_majority_names) {
 }
 
 TEST(quorum_view, has_no_holder_while_the_votes_are_split) {
-  const auto seen =
-      view_of("stock", views({view({sighted("c", 7)}), view({sighted("a", 5)}), view({sighted("b", 6)})}), 2);
+  const auto seen = seen_by({view({sighted("c", 7)}), view({sighted("a", 5)}), view({sighted("b", 6)})});
   ASSERT_TRUE(seen);
   EXPECT_TRUE(seen->holders.empty());
   EXPECT_EQ(owners_of(seen->waiters), (names{"a", "b", "c"})) << "in the order in which they will be served";
 }
 
 TEST(quorum_view, counts_missing_answers_against_a_holder) {
-  const auto seen = view_of("stock", views({view({sighted("a", 5)}), std::nullopt, std::nullopt}), 2);
+  const auto seen = seen_by({view({sighted("a", 5)}), std::nullopt, std::nullopt});
   ASSERT_TRUE(seen);
   EXPECT_TRUE(seen->holders.empty());
 }
 
 TEST(quorum_view, shows_the_token_that_the_holder_has_proposed_last) {
-  const auto seen =
-      view_of("stock", views({view({sighted("a", 5)}), view({sighted("a", 9)}), view({sighted("a", 9)})}), 2);
+  const auto seen = seen_by({view({sighted("a", 5)}), view({sighted("a", 9)}), view({sighted("a", 9)})});
   ASSERT_EQ(seen->holders.size(), 1U);
   EXPECT_EQ(seen->holders[0].token, fencing_token{9});
 }
@@ -190,12 +195,10 @@ TEST(quorum_view, shows_a_request_to_release_with_the_value_that_it_came_after) 
                           views({view({newer}), view({newer}), view({former})})}) {
     EXPECT_FALSE(view_of("stock", all, 2)->holders.at(0).claimant.release_request);
   }
-  const auto merged = view_of("stock", views({view({newer}), view({former}), view({former})}), 2);
+  const auto merged = seen_by({view({newer}), view({former}), view({former})});
   EXPECT_FALSE(merged->holders.at(0).claimant.release_request);
   newer.claimant.release_request = "again";
-  EXPECT_EQ(
-      view_of("stock", views({view({former}), view({newer})}), 2)->holders.at(0).claimant.release_request,
-      "again");
+  EXPECT_EQ(seen_by({view({former}), view({newer})})->holders.at(0).claimant.release_request, "again");
 }
 
 // A server that was out of reach when the leader replaced its value has the former one.
@@ -205,8 +208,8 @@ TEST(quorum_view, shows_the_newest_value_of_a_leader) {
   claim_state newest = former;
   newest.claimant.value = "ready";
   newest.claimant.value_revision = 1;
-  for (const auto& seen : {view_of("stock", views({view({former}), view({newest}), view({newest})}), 2),
-                           view_of("stock", views({view({newest}), view({newest}), view({former})}), 2)}) {
+  for (const auto& seen : {seen_by({view({former}), view({newest}), view({newest})}),
+                           seen_by({view({newest}), view({newest}), view({former})})}) {
     ASSERT_EQ(seen->holders.size(), 1U);
     EXPECT_EQ(seen->holders[0].claimant.value, "ready");
   }
@@ -214,7 +217,7 @@ TEST(quorum_view, shows_the_newest_value_of_a_leader) {
 
 TEST(quorum_view, has_a_foreign_holder_where_a_majority_has_it) {
   claim_state foreign = sighted("plain text", 0);
-  const auto seen = view_of("stock", views({view({foreign}), view({foreign}), view({sighted("a", 5)})}), 2);
+  const auto seen = seen_by({view({foreign}), view({foreign}), view({sighted("a", 5)})});
   EXPECT_EQ(owners_of(seen->holders), names{"plain text"});
   EXPECT_EQ(owners_of(seen->waiters), names{"a"});
 }
@@ -223,12 +226,12 @@ TEST(quorum_view, is_paused_where_a_majority_is) {
   auto paused = view({});
   paused.paused_for = 5s;
   paused.pause_reason = "started";
-  EXPECT_EQ(view_of("stock", views({paused, view({}), view({})}), 2)->paused_for, duration{});
-  EXPECT_EQ(view_of("stock", views({paused, view({}), view({})}), 2)->pause_reason, "");
-  EXPECT_EQ(view_of("stock", views({paused, paused, view({})}), 2)->paused_for, duration{5s});
-  EXPECT_EQ(view_of("stock", views({paused, paused, view({})}), 2)->pause_reason, "lock-0:6379: started");
+  EXPECT_EQ(seen_by({paused, view({}), view({})})->paused_for, duration{});
+  EXPECT_EQ(seen_by({paused, view({}), view({})})->pause_reason, "");
+  EXPECT_EQ(seen_by({paused, paused, view({})})->paused_for, duration{5s});
+  EXPECT_EQ(seen_by({paused, paused, view({})})->pause_reason, "lock-0:6379: started");
   paused.pause_reason = "lock-0:6379: started";
-  EXPECT_EQ(view_of("stock", views({paused, paused, view({})}), 2)->pause_reason, "lock-0:6379: started");
+  EXPECT_EQ(seen_by({paused, paused, view({})})->pause_reason, "lock-0:6379: started");
 }
 
 lock_summary summary(const std::string& name, std::uint64_t holders, std::uint64_t waiters = 0,
@@ -286,7 +289,7 @@ TEST(quorum_view, notes_the_servers_that_are_not_heard_of_a_name_that_nobody_use
 
 TEST(quorum_view, notes_nothing_where_all_say_the_same) {
   const auto one = view({sighted("a", 5)}, {sighted("b", 6)});
-  EXPECT_TRUE(view_of("stock", views({one, one, one}), 2)->notes.empty());
+  EXPECT_TRUE(seen_by({one, one, one})->notes.empty());
 }
 
 /// Of servers that have all answered.
@@ -294,6 +297,12 @@ listings listed(std::initializer_list<std::vector<lock_summary>> all) {
   listings answers;
   for (const auto& each : all) answers.push_back({"lock:" + std::to_string(answers.size()), {each}, {}});
   return answers;
+}
+
+/// What a majority says of the only name.
+lock_summary only(const listings& answers) {
+  const auto all = view_of(answers, majority_of(answers.size()), false);
+  return all.size() == 1 ? all.front() : lock_summary{};
 }
 
 TEST(quorum_listing, notes_the_servers_that_are_not_heard) {
@@ -330,29 +339,23 @@ lock_summary held_by(const std::string& program, std::uint64_t token) {
 
 // A server that was away grants the next claim, and accepts a greater number, before the holder gets it back.
 TEST(quorum_listing, has_the_holder_that_a_majority_names_and_not_the_latest) {
-  const auto all =
-      view_of(listed({{held_by("first", 5)}, {held_by("second", 6)}, {held_by("first", 5)}}), 2, false);
-  ASSERT_EQ(all.size(), 1U);
-  EXPECT_EQ(all[0].holders, 1U);
-  EXPECT_EQ(all[0].holder.program, "first");
-  EXPECT_EQ(all[0].holder_token, fencing_token{5});
+  const auto one = only(listed({{held_by("first", 5)}, {held_by("second", 6)}, {held_by("first", 5)}}));
+  EXPECT_EQ(one.holders, 1U);
+  EXPECT_EQ(one.holder.program, "first");
+  EXPECT_EQ(one.holder_token, fencing_token{5});
 }
 
 TEST(quorum_listing, has_no_holder_while_the_votes_are_split) {
-  const auto all =
-      view_of(listed({{held_by("first", 5)}, {held_by("second", 6)}, {held_by("third", 7)}}), 2, false);
-  ASSERT_EQ(all.size(), 1U);
-  EXPECT_EQ(all[0].holders, 0U);
-  EXPECT_EQ(all[0].holder.program, "");
-  EXPECT_FALSE(all[0].holder_token);
+  const auto one = only(listed({{held_by("first", 5)}, {held_by("second", 6)}, {held_by("third", 7)}}));
+  EXPECT_EQ(one.holders, 0U);
+  EXPECT_EQ(one.holder.program, "");
+  EXPECT_FALSE(one.holder_token);
 }
 
 TEST(quorum_listing, has_the_token_of_a_hold_that_a_server_has_without_one) {
-  const auto all =
-      view_of(listed({{held_by("first", 0)}, {held_by("first", 5)}, {held_by("second", 6)}}), 2, false);
-  ASSERT_EQ(all.size(), 1U);
-  EXPECT_EQ(all[0].holder.program, "first");
-  EXPECT_EQ(all[0].holder_token, fencing_token{5});
+  const auto one = only(listed({{held_by("first", 0)}, {held_by("first", 5)}, {held_by("second", 6)}}));
+  EXPECT_EQ(one.holder.program, "first");
+  EXPECT_EQ(one.holder_token, fencing_token{5});
 }
 
 TEST(quorum_listing, counts_readers_of_whom_each_server_has_another_oldest) {
@@ -370,9 +373,8 @@ TEST(quorum_listing, has_idle_names_if_they_are_asked_for) {
 }
 
 TEST(quorum_listing, counts_readers_that_a_majority_has) {
-  const auto all = view_of(listed({{summary("a", 3)}, {summary("a", 2)}, {summary("a", 1)}}), 2, false);
-  ASSERT_EQ(all.size(), 1U);
-  EXPECT_EQ(all[0].holders, 2U);
+  const auto one = only(listed({{summary("a", 3)}, {summary("a", 2)}, {summary("a", 1)}}));
+  EXPECT_EQ(one.holders, 2U);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/request.hpp"
+#include "stores/quorum/protocol/server_vote.hpp"
 
 namespace holdfast::quorum {
 
@@ -19,6 +20,11 @@ struct votes {
   static constexpr duration silence = std::chrono::milliseconds{500};
   static constexpr duration furthest = std::chrono::seconds{1};  // a number ahead of a server's clock
 
+  static voting_terms terms_of(std::size_t servers) {
+    voting_terms of{.silence = silence, .furthest = furthest};
+    for (std::size_t i = 0; i < servers; ++i) of.places.push_back("host" + std::to_string(i) + ":6379");
+    return of;
+  }
   static tickets::request claim(bool wait, std::uint8_t owner = 1) {
     tickets::request r;
     r.kind = tickets::task::acquire;

@@ -73,8 +73,8 @@ bend(contender.cpp
 # A notification of a grant counts as a vote.
 bend(coordinator.cpp
   FROM [=[  if (!c->machine.holds()) carry_out(c, c->machine.hint(]=]
-  TO [=[  if (n.kind == store::notification_kind::granted && is_bent(mutant::vote_by_notification))
-    return carry_out(c, c->machine.believe(scheduler_.now(), server));
+  TO [=[  if (n.kind == notification_kind::granted && is_bent(mutant::vote_by_notification))
+    return carry_out(c, c->machine.believe(rounds_.now(), server));
   if (!c->machine.holds() || is_bent(mutant::holder_yields)) carry_out(c, c->machine.hint(]=])
 bend(contender.hpp
   FROM [=[  [[nodiscard]] step hint(time_point now, std::size_t server);]=]
@@ -92,12 +92,9 @@ bend(contender.hpp
   }]=])
 
 # A hold is not claimed at servers that lack it.
-bend(coordinator_rounds.cpp
-  FROM [=[  const auto found = claims_.find(owner);
-  if (found == claims_.end() || !found->second->machine.holds()) return;]=]
-  TO [=[  const auto found = claims_.find(owner);
-  if (found == claims_.end() || !found->second->machine.holds()) return;
-  if (is_bent(mutant::hold_not_spread)) return;]=])
+bend(coordinator.cpp
+  FROM [=[  if (!c || !c->machine.holds()) return;]=]
+  TO [=[  if (!c || !c->machine.holds() || is_bent(mutant::hold_not_spread)) return;]=])
 
 # The token does not stand beside the hold.
 bend(contender.cpp
@@ -115,9 +112,9 @@ bend(contender.cpp
 
 # A holder is not told of a request to release.
 bend(coordinator.cpp
-  FROM [=[  if (n.kind == store::notification_kind::release_requested) {]=]
-  TO [=[  if (n.kind == store::notification_kind::release_requested) {
-    if (is_bent(mutant::request_unheard)) return;]=])
+  FROM [=[  const bool is_revoked = n.kind == notification_kind::revoked;]=]
+  TO [=[  const bool is_revoked = n.kind == notification_kind::revoked;
+  if (n.kind == notification_kind::release_requested && is_bent(mutant::request_unheard)) return;]=])
 
 # Proposals are right above the fences, and take no account of the clocks.
 bend(contender.cpp
@@ -125,9 +122,9 @@ bend(contender.cpp
   TO [=[    if (!is_bent(mutant::proposal_without_clock)) consider_number(std::max(after,]=])
 
 # No client writes its set; and, apart from that, a client claims though a server keeps another one.
-bend(coordinator_sets.cpp
-  FROM [=[    uses_.join(each, set_.text());]=]
-  TO [=[    if (!is_bent(mutant::servers_not_told_set)) uses_.join(each, set_.text());]=])
+bend(coordinator.cpp
+  FROM [=[    to_.join(each, set_.text());]=]
+  TO [=[    if (!is_bent(mutant::servers_not_told_set)) to_.join(each, set_.text());]=])
 bend(server_set.cpp
   FROM [=[  if (of.is != state::conflicts) return std::nullopt;]=]
   TO [=[  if (of.is != state::conflicts || is_bent(mutant::other_set_ignored)) return std::nullopt;]=])

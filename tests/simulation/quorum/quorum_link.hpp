@@ -25,9 +25,10 @@ struct quorum_server {
 
 /// A client's link to its servers, wired as by stores/quorum/link. Where servers keep the set of their
 /// clients, the client asks each for it on its first connection; on a later one it does not.
-template <class Coordinator>
-class quorum_link final : public tickets::link {
+template <class Coordinator, class Transport>
+class quorum_link final : public tickets::link, private Transport {
  public:
+  using on_reply = tickets::link::on_reply;
   struct terms {
     duration silence{};
     duration oldest{};
@@ -42,18 +43,22 @@ class quorum_link final : public tickets::link {
         servers_{std::move(servers)},
         time_{from, of.grain},
         seam_{with},
-        coordinator_{time_, settings_of(of), uses_of(of)} {
+        keeps_sets_{of.keeps_sets},
+        coordinator_{
+            time_,
+            {.places = places(), .silence = of.silence, .oldest = of.oldest, .furthest = of.furthest},
+            *this} {
     for (std::size_t i = 0; i < servers_.size(); ++i) {
       servers_[i].link->on_notifications([this, i, delivered = of.on_delivery](const store::notification& n) {
         if (delivered) delivered(n);
-        coordinator_.hear(i, n);
+        coordinator_.on_notification(i, n);
       });
       servers_[i].link->on_gap([this, i] {
         coordinator_.connected(i);
         if (missed_) missed_();
       });
       servers_[i].way.connect_soon();
-      if (of.keeps_sets) meet(i);
+      if (keeps_sets_) meet(i);
     }
   }
   /// The process is gone, and its connections with it.
@@ -77,27 +82,17 @@ class quorum_link final : public tickets::link {
   void kick() override {}
 
  private:
-  using settings = typename Coordinator::settings;
-  using uses = typename Coordinator::uses;
-
-  [[nodiscard]] settings settings_of(const terms& of) const {
-    settings all{
-        .servers = servers_.size(), .silence = of.silence, .oldest = of.oldest, .furthest = of.furthest};
-    if (!of.keeps_sets) return all;
-    for (const quorum_server& each : servers_) all.places.push_back(each.place);
+  [[nodiscard]] std::vector<std::string> places() const {
+    std::vector<std::string> all;
+    for (const quorum_server& each : servers_) all.push_back(each.place);
     return all;
   }
-  [[nodiscard]] uses uses_of(const terms& of) {
-    uses all{[this](std::size_t to, tickets::request r, on_reply done) {
-               seam_.pass(*servers_[to].link, to, std::move(r), std::move(done));
-             },
-             [this](std::function<void()> action) { from_.at(from_.now(), std::move(action)); },
-             [this](const store::notification& n) { on_notification_(n); }};
-    if (!of.keeps_sets) return all;
-    all.join = [this](std::size_t to, const std::string& set) { join(to, set); };
-    all.leave = [this](std::size_t at, const std::string& set) { leave(at, set); };
-    return all;
+  void send_to(std::size_t to, tickets::request r, on_reply done) override {
+    seam_.pass(*servers_[to].link, to, std::move(r), std::move(done));
   }
+  void soon(std::function<void()> action) override { from_.at(from_.now(), std::move(action)); }
+  void notify(const store::notification& n) override { on_notification_(n); }
+  [[nodiscard]] bool keeps_sets() const override { return keeps_sets_; }
 
   /// As soon as there is a connection.
   void meet(std::size_t at) {
@@ -108,12 +103,12 @@ class quorum_link final : public tickets::link {
     }
     way.to_server([this, at, &to = servers_[at], over = way.connection()] {
       to.way.to_client(over, [this, at, kept = shared(to.set)] {
-        if (!coordinator_.meet(at, {*kept, true, {}})) coordinator_.connected(at);
+        if (!coordinator_.on_hello(at, {*kept, true, {}})) coordinator_.connected(at);
       });
     });
   }
   /// SET NX, and GET.
-  void join(std::size_t at, const std::string& set) {
+  void join(std::size_t at, const std::string& set) override {
     line& way = servers_[at].way;
     way.to_server([this, at, &to = servers_[at], over = way.connection(), set = shared(set)] {
       const bool writes = !to.set;
@@ -123,7 +118,7 @@ class quorum_link final : public tickets::link {
       });
     });
   }
-  void leave(std::size_t at, const std::string& set) {
+  void leave(std::size_t at, const std::string& set) override {
     servers_[at].way.to_server([&to = servers_[at], set = shared(set)] {
       if (to.set == *set) to.set.reset();
     });
@@ -140,6 +135,7 @@ class quorum_link final : public tickets::link {
   quorum_seam seam_;
   on_notification on_notification_;
   std::function<void()> missed_;
+  const bool keeps_sets_;
   Coordinator coordinator_;
 };
 

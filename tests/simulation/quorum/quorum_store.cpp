@@ -60,12 +60,12 @@ std::unique_ptr<tickets::link> quorum_store::connect(host& from, line& /*over*/,
   const duration furthest = redis::dialect::furthest_number;
   const bool keeps_sets = named != named_.end();
   if (bends_protocol(with_)) {
-    using link = quorum_link<bent_quorum::coordinator>;
+    using link = quorum_link<bent_quorum::coordinator, bent_quorum::transport>;
     return std::make_unique<link>(from, std::move(servers),
                                   link::terms{silence_, oldest, furthest, grain_, keeps_sets, on_delivery},
                                   with_);
   }
-  using link = quorum_link<quorum::coordinator>;
+  using link = quorum_link<quorum::coordinator, quorum::transport>;
   return std::make_unique<link>(from, std::move(servers),
                                 link::terms{silence_, oldest, furthest, grain_, keeps_sets, on_delivery},
                                 with_);

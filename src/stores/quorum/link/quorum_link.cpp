@@ -36,7 +36,7 @@ class quorum_link::server final : private redis::node::parent {
   server& operator=(const server&) = delete;
 
   [[nodiscard]] const std::shared_ptr<redis::node>& node() const { return node_; }
-  /// See coordinator::uses::join. Under the core lock.
+  /// See transport::join. Under the core lock.
   void join(const std::string& set) {
     auto c = std::make_unique<redis::pending_command>();
     const std::string key = redis::quorum_key(in_.settings_.speech.prefix);
@@ -54,7 +54,7 @@ class quorum_link::server final : private redis::node::parent {
     };
     push(std::move(c));
   }
-  /// See coordinator::uses::leave. Under the core lock.
+  /// See transport::leave. Under the core lock.
   void leave(const std::string& set) {
     auto c = std::make_unique<redis::pending_command>();
     redis::append(c->command, {"EVAL", redis::quorum_text::leave_set, "1",
@@ -69,7 +69,7 @@ class quorum_link::server final : private redis::node::parent {
                                   redis::io_deadline{in_.settings_.connect_limit, stop}, to.wishes());
     const runtime::core_lock now{in_.loop()};
     run_ = made.quorum.run;
-    if (auto refusal = in_.coordinator_.meet(index_, redis::description_of(made.quorum.set, run_)))
+    if (auto refusal = in_.coordinator_.on_hello(index_, redis::description_of(made.quorum.set, run_)))
       throw runtime::connection_error{std::move(*refusal), false};
     return made;
   }
@@ -86,10 +86,10 @@ class quorum_link::server final : private redis::node::parent {
   }
   void on_unreachable(redis::node& /*server*/) override {
     const runtime::core_lock now{in_.loop()};
-    in_.coordinator_.miss(index_);
+    in_.coordinator_.on_unreachable(index_);
   }
   void on_received(const notifications& received) override {
-    for (const store::notification& each : received) in_.coordinator_.hear(index_, each);
+    for (const store::notification& each : received) in_.coordinator_.on_notification(index_, each);
     in_.kick_soon();
   }
   void on_changes(const redis::changes& of) override { ring_for(of, in_.watchers()); }
@@ -108,22 +108,13 @@ class quorum_link::server final : private redis::node::parent {
 quorum_link::quorum_link(runtime::event_loop& loop, redis::settings s)
     : notifying_link{loop},
       settings_{std::move(s)},
-      coordinator_{
-          loop,
-          {settings_.quorum.size(), settings_.node_timeout, places_of(settings_.quorum),
-           settings_.connect_limit, settings_.speech.oldest_number(), redis::dialect::furthest_number},
-          {[this](std::size_t to, tickets::request r, on_reply handler) {
-             send_to(to, std::move(r), std::move(handler));
-           },
-           [this](const std::function<void()>& action) {
-             this->loop().defer([this, action] {
-               const runtime::core_lock now{this->loop()};
-               action();
-             });
-           },
-           [this](const store::notification& n) { pass_on({n}); },
-           [this](std::size_t to, const std::string& set) { servers_.at(to)->join(set); },
-           [this](std::size_t to, const std::string& set) { servers_.at(to)->leave(set); }}} {
+      coordinator_{loop,
+                   {.places = places_of(settings_.quorum),
+                    .silence = settings_.node_timeout,
+                    .oldest = settings_.speech.oldest_number(),
+                    .furthest = redis::dialect::furthest_number,
+                    .connecting = settings_.connect_limit},
+                   *this} {
   if (settings_.tls.on) secure_ = std::make_unique<redis::tls_context>(settings_);
   for (std::size_t i = 0; i < settings_.quorum.size(); ++i)
     servers_.push_back(std::make_unique<server>(*this, i, settings_.quorum[i]));
@@ -168,6 +159,16 @@ void quorum_link::send_to(std::size_t to, tickets::request request, on_reply han
   unflushed_.add(node);
   if (!is_called_) kick_soon();
 }
+
+void quorum_link::soon(std::function<void()> action) {
+  loop().defer([this, action = std::move(action)] {
+    const runtime::core_lock now{loop()};
+    action();
+  });
+}
+
+void quorum_link::join(std::size_t to, const std::string& set) { servers_.at(to)->join(set); }
+void quorum_link::leave(std::size_t to, const std::string& set) { servers_.at(to)->leave(set); }
 
 void quorum_link::track(const store::watched& target, bool on) {
   for (const auto& each : servers_) each->node()->track(target, on);

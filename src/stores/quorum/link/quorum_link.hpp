@@ -22,8 +22,10 @@ namespace holdfast::quorum {
 /// says what is sent to which.
 ///
 /// All servers share one connection_reader. One that cannot be reached is tried again by its node.
-class quorum_link final : public runtime::notifying_link {
+class quorum_link final : public runtime::notifying_link, private transport {
  public:
+  using on_reply = tickets::link::on_reply;
+
   /// \param s with the servers in `quorum`. \throws holdfast::error for certificates that cannot be read.
   quorum_link(runtime::event_loop& loop, redis::settings s);
   ~quorum_link() override;
@@ -45,7 +47,11 @@ class quorum_link final : public runtime::notifying_link {
   class server;  // NOLINT(cppcoreguidelines-virtual-class-destructor): it is final
 
   void track(const store::watched& target, bool on) override;
-  void send_to(std::size_t to, tickets::request request, on_reply handler);
+  void send_to(std::size_t to, tickets::request request, on_reply handler) override;
+  void soon(std::function<void()> action) override;
+  void notify(const store::notification& n) override { pass_on({n}); }
+  void join(std::size_t to, const std::string& set) override;
+  void leave(std::size_t to, const std::string& set) override;
   void kick_soon();
 
   const redis::settings settings_;

@@ -62,7 +62,7 @@ contender::step contender::on_reply(time_point now, std::size_t server, const ti
       of.shown = server_vote::shown_token::written;
   } else {
     of.take(*reply, token());
-    if (of.pause) name_place(*of.pause, terms_.places, server);
+    if (of.pause) of.pause->message = with_place(terms_.places[server], std::move(of.pause->message));
     has_met_foreign_ = has_met_foreign_ || (at != nullptr && of.ballot.blocker.starts_with("foreign "));
   }
   if (holds()) {
@@ -122,7 +122,7 @@ contender::step contender::wake(time_point now) {
       send(s, now, i, ballot_step::yield);
     const bool is_late = state_ == state::deciding && now >= asked_at_ + terms_.silence;
     if (is_late && each.requests.is_in_flight() && is_unheard(each))
-      each.problem = no_answer_of(terms_.places, i);
+      each.problem = no_answer_of(terms_.places[i]);
   }
   if (is_split_) resolve_split(s, now);
   consider(s, now);
@@ -377,34 +377,21 @@ place contender::standing_at(time_point now) const {
 
 // ---- for people
 
-/// Too many servers have not answered, or no token has been accepted by enough. What no try would change
-/// counts if it is true of so many.
+/// Too many servers have not answered, or no token has been accepted by enough.
 store::request_error contender::problem(time_point now) const {
-  const auto is_final = [](const server_vote& each) { return each.problem && !each.problem->retryable; };
-  store::request_error all;
-  all.reason.code = errc::unavailable;
-  all.retryable = count(is_final) <= spare();
-  problem_list list;
-  std::size_t problems = 0;
-  bool has_code = false;
+  problem_list problems;
+  bool maybe_executed = false;
   for (std::size_t i = 0; i < votes_.size(); ++i) {
     const server_vote& each = votes_[i];
-    all.maybe_executed = all.maybe_executed || each.answered ||
-                         (each.problem && each.problem->maybe_executed) || each.requests.is_in_flight();
-    if (!each.problem) continue;
-    if (!has_code && each.problem->retryable == all.retryable) {
-      all.reason.code = each.problem->reason.code;
-      has_code = true;
-    }
-    ++problems;
-    list.add(i < terms_.places.size() ? terms_.places[i] : "", each.problem->reason.message);
+    if (each.problem) problems.add(terms_.places[i], *each.problem);
+    maybe_executed = maybe_executed || each.answered || each.requests.is_in_flight() ||
+                     (each.problem && each.problem->maybe_executed);
   }
-  if (problems > spare()) {
-    all.reason.message = std::to_string(problems) + " of " + std::to_string(votes_.size()) +
-                         " servers do not answer or refuse, and a majority is needed" + list.text();
-  } else {
+  store::request_error all = problems.of_majority(votes_.size());
+  all.maybe_executed = maybe_executed;
+  if (count(is_failed) <= spare()) {
     all.reason.message =
-        "no majority has granted and accepted one token in time" + list.text() + refusals_by_clock(now);
+        "no majority has granted and accepted one token in time" + problems.text() + refusals_by_clock(now);
   }
   return all;
 }
@@ -421,14 +408,11 @@ std::string contender::refusals_by_clock(time_point now) const {
   std::sort(clocks.begin(), clocks.end(), std::greater<>{});
   for (std::size_t i = 0; i + majority_ <= clocks.size(); ++i)
     if (clocks[i].first - clocks[i + majority_ - 1].first <= terms_.furthest) return {};
-  const auto name = [&](std::size_t server) {
-    return server < terms_.places.size() ? terms_.places[server] : std::string{"a server"};
-  };
   std::string text;
   for (const auto& [clock, server] : clocks) {
     const auto behind = clocks.front().first - clock;
     if (behind <= terms_.furthest) continue;
-    text += "; " + name(server) + " refuses the numbers of " + name(clocks.front().second) +
+    text += "; " + terms_.places[server] + " refuses the numbers of " + terms_.places[clocks.front().second] +
             ": its clock is " + std::to_string(std::chrono::round<std::chrono::seconds>(behind).count()) +
             " s behind (holdfast doctor says more)";
   }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/request.hpp"
@@ -42,9 +43,12 @@ class contender {
     std::optional<time_point> wake_at;
   };
 
-  /// \param claim with its number as token.
+  /// \param claim with its number as token. \param of longer-lived than the machine.
   contender(tickets::request claim, const voting_terms& of)
-      : claim_{std::move(claim)}, terms_{of}, majority_{majority_of(of.servers)}, votes_(of.servers) {}
+      : claim_{std::move(claim)},
+        terms_{of},
+        majority_{majority_of(of.places.size())},
+        votes_(of.places.size()) {}
 
   /// The caller wants to know where the claim stands. Answered once.
   [[nodiscard]] step ask(time_point now);
@@ -119,7 +123,7 @@ class contender {
   }
 
   tickets::request claim_;
-  const voting_terms terms_;
+  const voting_terms& terms_;
   const std::size_t majority_;
   std::vector<server_vote> votes_;
   state state_ = state::idle;

@@ -2,45 +2,44 @@
 
 #include <algorithm>
 #include <chrono>
-#include <utility>
+#include <string>
 #include <variant>
 
-#include "stores/quorum/protocol/coordinator_parts.hpp"
+#include "stores/quorum/protocol/problem_list.hpp"
+#include "stores/quorum/protocol/shared_view.hpp"
 
 namespace holdfast::quorum {
 
+using store::notification_kind;
 using tickets::request;
 using tickets::task;
 
 namespace {
 
-/// Tests name no places.
-std::vector<std::string> with_size(std::vector<std::string> places, std::size_t size) {
-  places.resize(size);
-  return places;
-}
+constexpr duration join_again = std::chrono::seconds{1};  // a write of the set that has failed
 
 }  // namespace
 
-coordinator::coordinator(store::scheduler& on, const settings& of, uses link)
-    : scheduler_{on},
-      settings_{of},
-      uses_{std::move(link)},
-      places_{of.servers},
-      set_{with_size(of.places, of.servers)},
-      is_acquainted_{!uses_.join},
-      answered_(of.servers),
-      is_silent_(of.servers),
-      alive_{std::make_shared<bool>(true)} {}
+/// A claim and its machine.
+struct coordinator::claimed {
+  claimed(request r, const voting_terms& of) : machine{std::move(r), of} {}
 
-coordinator::~coordinator() { stop(); }
+  contender machine;
+  on_reply done;  // of the caller's request; null: none is under way
+  store::scheduler::timer timer = 0;
+  bool is_over = false;
+  time_point revoked_until{};  // a server has said that it is ended by force
+};
 
-void coordinator::stop() {
-  *alive_ = false;
-  scheduler_.cancel(std::exchange(time_limit_, 0));
-  scheduler_.cancel(std::exchange(meeting_, 0));
-  for (const auto& [owner, each] : claims_) scheduler_.cancel(std::exchange(each->timer, 0));
-}
+coordinator::coordinator(store::scheduler& on, voting_terms of, transport& to)
+    : terms_{std::move(of)},
+      to_{to},
+      rounds_{on, terms_, to},
+      withdrawals_{rounds_, [this](const owner_id& owner) { return claims_.contains(owner); }},
+      set_{terms_.places},
+      admission_{to.keeps_sets() ? admission::hearing : admission::admitted} {}
+
+void coordinator::stop() { rounds_.stop(); }
 
 void coordinator::send(request r, on_reply done) {
   const bool outer = std::exchange(is_sending_, true);
@@ -53,68 +52,29 @@ void coordinator::dispatch(request r, on_reply done) {
     case task::acquire:
     case task::find:
     case task::look: return claim(std::move(r), std::move(done));
-    case task::renew: return r.is_last ? rest(r, std::move(done)) : renew(r, std::move(done));
+    case task::renew: return renew(r, std::move(done));
     case task::release:
     case task::withdraw: return release(std::move(r), std::move(done));
-    case task::downgrade: return downgrade(r, std::move(done));
-    case task::annotate: return annotate(std::move(r), std::move(done));
+    case task::downgrade:
+      if (const claim_ptr c = find(r.owner)) c->machine.lower();
+      return change(r, std::move(done));
+    case task::annotate:
+      if (const claim_ptr c = find(r.owner)) r.metadata = c->machine.annotate(std::move(r.metadata));
+      return change(r, std::move(done));
     case task::force_release:
     case task::request_release: return for_each_hold(r, std::move(done));
     case task::inspect: return inspect(r, std::move(done));
-    case task::list: return list(std::move(r), std::move(done));
+    case task::list:
+      return view<std::vector<lock_summary>>(
+          r, [this, idle = r.idle](const listings& all) { return view_of(all, rounds_.majority(), idle); },
+          std::move(done));
   }
-}
-
-/// With the server's place in its errors. Each answer tells the server's clock.
-void coordinator::send_to(std::size_t server, request r, on_reply done) {
-  const time_point sent = scheduler_.now();
-  const auto note = [this, server, sent](outcome& o) {
-    is_silent_.at(server) = false;
-    if (auto* const failed = std::get_if<store::request_error>(&o))
-      return name_place(failed->reason, settings_.places, server);
-    answered_.at(server) = true;
-    const auto& reply = std::get<tickets::reply>(o);
-    const auto* const at = std::get_if<tickets::place>(&reply);
-    const auto* const none = std::get_if<tickets::refused>(&reply);
-    if (at != nullptr && at->vote) places_.hear(server, at->vote->clock, sent, scheduler_.now());
-    if (none != nullptr && none->vote) places_.hear(server, none->vote->clock, sent, scheduler_.now());
-  };
-  uses_.send(server, std::move(r), [note, done = std::move(done), alive = alive_](outcome o) {
-    if (*alive) note(o);
-    done(std::move(o));
-  });
-}
-
-bool coordinator::is_known() const {
-  return static_cast<std::size_t>(std::count(answered_.begin(), answered_.end(), true)) >= majority();
 }
 
 /// Never within the call that asks.
 void coordinator::answer(on_reply done, outcome o) {
   if (!is_sending_) return done(std::move(o));
-  uses_.soon([done = std::move(done), o = std::move(o), alive = alive_] {
-    if (*alive) done(o);
-  });
-}
-
-void coordinator::hear(std::size_t server, const store::notification& n) {
-  const auto found = claims_.find(n.owner);
-  if (found == claims_.end()) return;
-  const claim_ptr c = found->second;
-  if (n.kind == store::notification_kind::revoked) {
-    if (n.token && n.token < c->machine.claim().token) return;  // a former claim of that owner
-    c->revoked_until = scheduler_.now() + c->machine.claim().ttl;
-    if (!c->machine.holds()) carry_out(c, c->machine.doubt(scheduler_.now(), server));
-    store::notification revoked = n;
-    revoked.token = c->machine.token();
-    return uses_.notify(revoked);
-  }
-  if (n.kind == store::notification_kind::release_requested) {
-    store::notification requested = n;
-    requested.token = c->machine.token();
-    return uses_.notify(requested);
-  }
-  if (!c->machine.holds()) carry_out(c, c->machine.hint(scheduler_.now(), server));
+  rounds_.soon([done = std::move(done), o = std::move(o)] { done(o); });
 }
 
 // ---- claims
@@ -127,104 +87,430 @@ void coordinator::claim(request r, on_reply done) {
                        "a majority of independent servers cannot count permits: with 3 servers and 2 permits "
                        "three claims can each have a majority; use one store (redis://)"}});
   }
-  if (const auto found = claims_.find(r.owner); found != claims_.end()) {
-    const claim_ptr c = found->second;
+  if (const claim_ptr c = find(r.owner)) {
     c->done = std::move(done);
     if (const auto refusal = set_.conflict(); refusal && !c->machine.holds()) return refuse(c, *refusal);
-    return carry_out(c, c->machine.ask(scheduler_.now()));
+    return carry_out(c, c->machine.ask(rounds_.now()));
   }
   if (r.kind != task::acquire) return answer(std::move(done), tickets::reply{tickets::nothing{}});
   if (auto refusal = set_.conflict())
     return answer(std::move(done), store::request_error{std::move(*refusal)});
-  if (places_.is_known() && is_acquainted_) return begin_claim(std::move(r), std::move(done));
+  const bool is_known = rounds_.clocks().is_known();
+  if (is_known && admission_ == admission::admitted) return begin_claim(std::move(r), std::move(done));
   parked_.emplace_back(std::move(r), std::move(done));
-  if (places_.is_known())
-    get_acquainted();
+  if (is_known)
+    check_server_set();
   else
     ask_for_time();
 }
 
+/// Asks the servers for their clocks, before the first claim.
+void coordinator::ask_for_time() {
+  if (std::exchange(is_time_due_, true)) return;
+  request r = parked_.front().first;
+  r.step = tickets::ballot_step::claim;
+  r.token = {};
+  r.wait = false;
+  rounds_.ask_all(
+      r,
+      [this](const outcomes& heard, bool is_last) -> std::optional<outcome> {
+        if (rounds_.clocks().is_known()) return tickets::reply{tickets::done{}};
+        if (!is_last && !rounds_.has_failed(heard)) return std::nullopt;
+        auto problem = rounds_.too_few(heard, is_last);
+        problem.maybe_executed = false;  // nothing was claimed
+        return problem;
+      },
+      [this](const outcome& o) {
+        is_time_due_ = false;
+        if (std::holds_alternative<tickets::reply>(o)) return check_server_set();
+        for (auto& [parked, done] : std::exchange(parked_, {})) answer(std::move(done), o);
+      });
+}
+
+void coordinator::begin_parked() {
+  if (admission_ != admission::admitted || !rounds_.clocks().is_known()) return;
+  for (auto& [r, done] : std::exchange(parked_, {})) begin_claim(std::move(r), std::move(done));
+}
+
 void coordinator::begin_claim(request r, on_reply done) {
-  r.token = places_.next(scheduler_.now());
+  r.token = rounds_.clocks().next(rounds_.now());
   const owner_id owner = r.owner;
-  const auto c = std::make_shared<claimed>(std::move(r), settings_);
+  const auto c = std::make_shared<claimed>(std::move(r), terms_);
   c->done = std::move(done);
   claims_[owner] = c;
-  carry_out(c, c->machine.ask(scheduler_.now()));
-}
-
-/// Of the servers' clocks, before the first claim.
-void coordinator::ask_for_time() {
-  if (times_due_ != 0) return;
-  times_due_ = settings_.servers;
-  times_.assign(settings_.servers, std::nullopt);
-  const duration limit = is_known() ? settings_.silence : std::max(settings_.silence, settings_.connecting);
-  time_limit_ = scheduler_.at(scheduler_.now() + limit, [this] {
-    time_limit_ = 0;
-    go_on_without_time();
-  });
-  for (std::size_t i = 0; i < settings_.servers; ++i) {
-    request r = parked_.front().first;
-    r.step = tickets::ballot_step::claim;
-    r.token = {};
-    r.wait = false;
-    send_to(i, std::move(r), [this, i, alive = alive_](const outcome& o) {
-      if (*alive) hear_time(i, o);
-    });
-  }
-}
-
-void coordinator::hear_time(std::size_t server, const outcome& o) {
-  if (times_due_ != 0 && !std::exchange(times_.at(server), o)) --times_due_;
-  if (places_.is_known()) {
-    scheduler_.cancel(std::exchange(time_limit_, 0));
-    times_due_ = 0;
-    times_.clear();
-    return get_acquainted();
-  }
-  const bool is_in_vain = failures_in(times_) > settings_.servers - majority();
-  if (times_due_ == 0 || is_in_vain) go_on_without_time();
-}
-
-/// Too few servers answer.
-void coordinator::go_on_without_time() {
-  const bool is_last = times_due_ == 0 || time_limit_ == 0;
-  scheduler_.cancel(std::exchange(time_limit_, 0));
-  times_due_ = 0;
-  const outcomes heard = std::exchange(times_, {});
-  for (auto& [r, done] : std::exchange(parked_, {})) {
-    auto problem = too_few(heard, is_last);
-    problem.maybe_executed = false;  // nothing was claimed
-    answer(std::move(done), std::move(problem));
-  }
+  carry_out(c, c->machine.ask(rounds_.now()));
 }
 
 void coordinator::carry_out(const claim_ptr& c, contender::step s) {
   if (c->is_over) return;
-  const owner_id owner = c->machine.claim().owner;
-  for (contender::order& each : s.send) send_order(c, std::move(each));
-  scheduler_.cancel(std::exchange(c->timer, 0));
+  for (contender::order& each : s.send) {
+    rounds_.send_to(each.server, std::move(each.request),
+                    [this, c, server = each.server](const outcome& came) {
+                      if (!c->is_over) carry_out(c, c->machine.on_reply(rounds_.now(), server, came));
+                    });
+  }
+  rounds_.cancel(c->timer);
   if (s.wake_at) {
-    c->timer = scheduler_.at(*s.wake_at, [this, c] {
+    c->timer = rounds_.at(*s.wake_at, [this, c] {
       c->timer = 0;
-      carry_out(c, c->machine.wake(scheduler_.now()));
+      carry_out(c, c->machine.wake(rounds_.now()));
     });
   }
+  const request& claim = c->machine.claim();
   if (s.is_over) {
-    request r = c->machine.claim();
+    request r = claim;
     r.kind = task::withdraw;
     release(std::move(r), nullptr);
   }
   if (s.answer && c->done) return answer(std::exchange(c->done, nullptr), std::move(*s.answer));
-  if (s.is_won) uses_.notify({owner, store::notification_kind::granted, c->machine.claim().token});
-  if (s.should_look) uses_.notify({owner, store::notification_kind::look, c->machine.claim().token});
+  if (s.is_won) to_.notify({claim.owner, notification_kind::granted, claim.token});
+  if (s.should_look) to_.notify({claim.owner, notification_kind::look, claim.token});
 }
 
-void coordinator::send_order(const claim_ptr& c, contender::order o) {
-  const std::size_t server = o.server;
-  send_to(server, std::move(o.request), [this, c, server, alive = alive_](const outcome& came) {
-    if (*alive && !c->is_over) carry_out(c, c->machine.on_reply(scheduler_.now(), server, came));
+coordinator::claim_ptr coordinator::find(const owner_id& owner) const {
+  const auto found = claims_.find(owner);
+  return found == claims_.end() ? nullptr : found->second;
+}
+
+/// Nothing that a server still says of the claim counts.
+void coordinator::forget(const owner_id& owner) {
+  const claim_ptr c = find(owner);
+  if (!c) return;
+  c->is_over = true;
+  rounds_.cancel(c->timer);
+  claims_.erase(owner);
+}
+
+void coordinator::on_notification(std::size_t server, const store::notification& n) {
+  const claim_ptr c = find(n.owner);
+  if (!c) return;
+  const bool is_revoked = n.kind == notification_kind::revoked;
+  if (is_revoked) {
+    if (n.token && n.token < c->machine.claim().token) return;  // a former claim of that owner
+    c->revoked_until = rounds_.now() + c->machine.claim().ttl;
+    if (!c->machine.holds()) carry_out(c, c->machine.doubt(rounds_.now(), server));
+  }
+  if (is_revoked || n.kind == notification_kind::release_requested)
+    return to_.notify({n.owner, n.kind, c->machine.token()});
+  if (!c->machine.holds()) carry_out(c, c->machine.hint(rounds_.now(), server));
+}
+
+// ---- whether all servers take the client for one of theirs: before its first claim, and from then on
+
+std::optional<failure> coordinator::on_hello(std::size_t server, const self_description& said) {
+  if (rounds_.is_stopped() || !to_.keeps_sets()) return std::nullopt;
+  set_.on_hello(server, said);
+  if (const auto refusal = set_.conflict()) {
+    refuse_claims(*refusal);
+    remove_own_set();
+  }
+  check_server_set();
+  return set_.conflict_at(server);
+}
+
+std::optional<failure> coordinator::joined(std::size_t server, self_description said, bool wrote) {
+  if (rounds_.is_stopped()) return std::nullopt;
+  if (wrote) set_.wrote(server);
+  // Its memory is full, or this user may read the key alone. It is asked again on the next connection.
+  if (!said.set) said.keeps_set = false;
+  auto refusal = on_hello(server, said);
+  if (!refusal) connected(server);
+  return refusal;
+}
+
+/// The next connection may have been heard, and be coming up, when the write on the one before fails: that is
+/// not to cost the write on the new one.
+void coordinator::not_joined(std::size_t server) {
+  if (rounds_.is_stopped()) return;
+  if (set_.failed(server)) {
+    rounds_.after(join_again, [this, server] {
+      set_.lacks_again(server);
+      check_server_set();
+    });
+  }
+  check_server_set();
+}
+
+void coordinator::connected(std::size_t server) {
+  if (rounds_.is_stopped()) return;
+  if (set_.connected(server))
+    for (const auto& [owner, each] : claims_) each->machine.restarted(server);
+  check_server_set();
+}
+
+void coordinator::on_unreachable(std::size_t server) {
+  if (rounds_.is_stopped()) return;
+  set_.on_unreachable(server);
+  check_server_set();
+}
+
+/// Before the first claim: asks whether all servers keep the same set, and then writes it where there is
+/// none. A client that is refused has written nothing. Later: writes it at servers that come back without it.
+void coordinator::check_server_set() {
+  if (set_.conflict()) return;
+  const bool is_needed =
+      admission_ == admission::admitted || (!parked_.empty() && rounds_.clocks().is_known());
+  if (!is_needed || !to_.keeps_sets()) return begin_parked();
+  if (admission_ == admission::hearing && set_.is_unheard()) return await_servers();
+  for (const std::size_t each : set_.lacking()) {
+    set_.join(each);
+    to_.join(each, set_.text());
+  }
+  if (admission_ != admission::admitted && set_.is_joining()) return await_servers();
+  admission_ = admission::admitted;
+  rounds_.cancel(meeting_);
+  begin_parked();
+}
+
+/// A server that is silent must not cost the first claim the whole silence: a majority has answered, and the
+/// others have had as long as these.
+void coordinator::await_servers() {
+  if (meeting_ != 0) return;
+  meeting_ = rounds_.after(terms_.silence / 10, [this] {
+    meeting_ = 0;
+    admission_ = admission_ == admission::hearing ? admission::joining : admission::admitted;
+    check_server_set();
   });
+}
+
+/// What this client wrote would refuse the others. But holds need it, to keep clients of other sets away.
+void coordinator::remove_own_set() {
+  if (admission_ == admission::admitted) return;
+  for (const std::size_t each : set_.take_written()) to_.leave(each, set_.text());
+}
+
+/// Refuses claims that do not hold yet. One that waits, and that nobody asks for at the moment, looks.
+void coordinator::refuse_claims(const failure& reason) {
+  rounds_.cancel(meeting_);
+  for (auto& [r, done] : std::exchange(parked_, {})) answer(std::move(done), store::request_error{reason});
+  std::vector<claim_ptr> all;
+  for (const auto& [owner, each] : claims_)
+    if (!each->machine.holds()) all.push_back(each);
+  for (const claim_ptr& each : all) {
+    if (each->is_over) continue;
+    if (each->done)
+      refuse(each, reason);
+    else
+      to_.notify({each->machine.claim().owner, notification_kind::look, each->machine.claim().token});
+  }
+}
+
+/// Nobody has to find out later whether it was granted; but a minority may have it.
+void coordinator::refuse(const claim_ptr& c, const failure& reason) {
+  request r = c->machine.claim();
+  r.kind = task::withdraw;
+  on_reply done = std::exchange(c->done, nullptr);
+  release(std::move(r), nullptr);
+  answer(std::move(done), store::request_error{reason});
+}
+
+// ---- holds
+
+/// A hold is kept if a majority has kept it, and lost if a majority cannot be reached any more. The last
+/// renewal is of a hold that nobody keeps any more, until it ends by itself. A server that does not hear of
+/// it lets the hold end with the ttl of its last renewal; the others decide. If a majority has lost it, the
+/// rest of the servers keep it all the same: those that have forgotten it grant nothing yet.
+void coordinator::renew(const request& batch, on_reply done) {
+  if (batch.is_last) {
+    forget(batch.batch.front().owner);
+    return withdrawals_.send_last(batch, renewal_of(batch.batch, nullptr), std::move(done));
+  }
+  const auto at_server = [this](const owner_id& owner, std::size_t server, bool has_it) {
+    claim_at_missing(owner, server, has_it);
+  };
+  rounds_.ask_all(batch, renewal_of(batch.batch, at_server), std::move(done));
+}
+
+/// What a majority says of a renewal. \param at_server called once for each hold and each server that has
+/// answered, also behind the end of the round, if the hold has a majority or the server's answer is no vote;
+/// may be null.
+rounds::decision coordinator::renewal_of(
+    std::vector<store::hold> holds,
+    std::function<void(const owner_id&, std::size_t server, bool has_it)> at_server) const {
+  // By server and hold, as a late answer may complete the majority of a hold after others are done.
+  const auto seen = std::make_shared<std::vector<char>>(rounds_.servers() * holds.size(), false);
+  return [this, holds = std::move(holds), at_server = std::move(at_server), seen](
+             const outcomes& all, bool is_last) -> std::optional<outcome> {
+    tickets::kept answer;
+    for (std::size_t h = 0; h < holds.size(); ++h) {
+      std::size_t yes = 0;
+      std::size_t no = 0;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const auto* const k = reply_in<tickets::kept>(all[i]);
+        if (k == nullptr || std::find(k->unsure.begin(), k->unsure.end(), h) != k->unsure.end()) continue;
+        no += k->each.at(h) ? 0 : 1;
+        yes += k->each.at(h) && counts(holds[h].owner, i) ? 1 : 0;
+      }
+      answer.each.push_back(yes >= rounds_.majority());
+      if (!answer.each.back() && no <= all.size() - rounds_.majority()) answer.unsure.push_back(h);
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto* const k = reply_in<tickets::kept>(all[i]);
+      if (!at_server || k == nullptr) continue;
+      for (std::size_t h = 0; h < holds.size(); ++h) {
+        const bool has_it = k->each.at(h);
+        const bool is_told = answer.each[h] || (has_it && !counts(holds[h].owner, i));
+        if (is_told && !std::exchange(seen->at(i * holds.size() + h), true))
+          at_server(holds[h].owner, i, has_it);
+      }
+    }
+    if (is_last && rounds_.has_failed(all)) return rounds_.too_few(all);
+    if (!is_last && !answer.unsure.empty()) return std::nullopt;
+    return tickets::reply{std::move(answer)};
+  };
+}
+
+/// Whether a server that has renewed a hold of the owner has renewed a vote for its claim.
+bool coordinator::counts(const owner_id& owner, std::size_t server) const {
+  const claim_ptr c = find(owner);
+  return !c || c->machine.counts_at(server);
+}
+
+/// A server that does not have a hold is claimed, so that the hold survives the loss of another one. So is
+/// one that has something of the owner that is no vote for this claim. The answer says whether it is one: a
+/// former claim, whose withdrawal is still on its way, is replaced; and a yield that was not answered goes
+/// first. Without that answer, what comes late would take the vote away.
+void coordinator::claim_at_missing(const owner_id& owner, std::size_t server, bool has_it) {
+  const claim_ptr c = find(owner);
+  if (!c || !c->machine.holds()) return;
+  if (has_it && c->machine.counts_at(server))
+    return carry_out(c, c->machine.tell_token(rounds_.now(), server));
+  // A notification of an end by force that was read together with the answer is heard behind it: the hold
+  // would be made again behind that. A false notification costs a spare vote for a while.
+  rounds_.soon([this, owner, server] {
+    const claim_ptr now = find(owner);
+    if (now && now->machine.holds() && rounds_.now() >= now->revoked_until)
+      carry_out(now, now->machine.claim_at_missing(rounds_.now(), server));
+  });
+}
+
+void coordinator::release(request r, on_reply done) {
+  if (const claim_ptr c = find(r.owner)) {
+    if (r.ttl == duration{}) r.ttl = c->machine.claim().ttl;
+    r.met_foreign = c->machine.has_met_foreign() && r.kind == task::release;
+    forget(r.owner);
+  }
+  r.metadata.reset();
+  r.step = tickets::ballot_step::none;
+  r.last = rounds_.clocks().last();
+  withdrawals_.send(r, std::move(done));
+}
+
+/// Changes a hold on a majority.
+void coordinator::change(const request& r, on_reply done) {
+  rounds_.ask_all(
+      r,
+      [this](const outcomes& all, bool is_last) -> std::optional<outcome> {
+        if (count_of<tickets::done>(all) >= rounds_.majority()) return tickets::reply{tickets::done{}};
+        if (count_of<tickets::nothing>(all) > all.size() - rounds_.majority())
+          return tickets::reply{tickets::nothing{}};
+        if (is_last) return rounds_.too_few(all);
+        return std::nullopt;
+      },
+      std::move(done));
+}
+
+// ---- names
+
+/// Answers with a view of what a majority says, when all have answered that are not silent.
+template <class Answer, class View>
+void coordinator::view(const request& r, View view_of, on_reply done) {
+  rounds_.ask_all(
+      r,
+      [this, view_of](const outcomes& all, bool is_last) -> std::optional<outcome> {
+        if (!is_last && !rounds_.is_complete(all)) return std::nullopt;
+        if (count_of<Answer>(all) < rounds_.majority()) return rounds_.too_few(all);
+        std::vector<answer_of<Answer>> answers;
+        for (std::size_t i = 0; i < all.size(); ++i) {
+          answer_of<Answer> each{terms_.places[i], std::nullopt, "does not answer"};
+          if (const auto* said = reply_in<Answer>(all[i])) {
+            each = {terms_.places[i], *said, {}};
+          } else if (const auto* failed = all[i] ? std::get_if<store::request_error>(&*all[i]) : nullptr) {
+            each.problem = without_place(terms_.places[i], failed->reason.message);
+          }
+          answers.push_back(std::move(each));
+        }
+        return tickets::reply{view_of(answers)};
+      },
+      std::move(done));
+}
+
+void coordinator::inspect(const request& r, on_reply done) {
+  view<std::optional<lock_state>>(
+      r, [this, name = r.name](const state_answers& all) { return view_of(name, all, rounds_.majority()); },
+      std::move(done));
+}
+
+/// Ends holds by force, or asks for their release. By the owners of the holds: a server that has granted a
+/// claim may not know its final token.
+void coordinator::for_each_hold(const request& r, on_reply done) {
+  request look;
+  look.kind = task::inspect;
+  look.name = r.name;
+  look.waiters_read = 0;
+  inspect(look, [this, r, done = std::move(done)](const outcome& o) {
+    if (std::holds_alternative<store::request_error>(o)) return done(o);
+    const auto* const state = reply_in<std::optional<lock_state>>(o);
+    std::vector<claim_state> holders;
+    bool is_foreign = false;
+    if (state != nullptr && *state) {
+      for (const claim_state& each : (*state)->holders) {
+        if (!owner_id::from_hex(each.owner)) {
+          is_foreign = true;
+        } else if (each.token >= r.token && each.token <= r.last) {
+          holders.push_back(each);
+        }
+      }
+    }
+    if (holders.empty() && is_foreign) {
+      return done(store::request_error{
+          {errc::wrong_type,
+           r.kind == task::request_release
+               ? "a client of another library holds the lock, which cannot be asked"
+               : "a client of another library holds the lock, and Holdfast leaves its keys alone; "
+                 "delete them on the servers if no program works under that lock"}});
+    }
+    send_for_each(r, holders, done);
+  });
+}
+
+void coordinator::send_for_each(const request& of, const std::vector<claim_state>& holders,
+                                const on_reply& done) {
+  if (holders.empty()) return done(tickets::reply{tickets::count{0}});
+  struct ends {
+    std::size_t due = 0;
+    std::size_t ended = 0;
+    std::optional<outcome> problem;
+  };
+  const auto all = std::make_shared<ends>();
+  all->due = holders.size();
+  for (const claim_state& each : holders) {
+    request r = of;
+    r.token = {};
+    r.owner = *owner_id::from_hex(each.owner);
+    r.last = request{}.last;
+    if (r.kind == task::force_release) {
+      r.step = tickets::ballot_step::end;
+      r.last = each.token;  // no claim's number is above its token
+    }
+    rounds_.ask_all(
+        r,
+        [this](const outcomes& heard, bool is_last) -> std::optional<outcome> {
+          if (!is_last && !rounds_.is_complete(heard)) return std::nullopt;
+          if (count_of<tickets::count>(heard) < rounds_.majority()) return rounds_.too_few(heard);
+          const bool was_there = std::any_of(heard.begin(), heard.end(), [](const auto& o) {
+            const auto* const ended = reply_in<tickets::count>(o);
+            return ended != nullptr && ended->value != 0;
+          });
+          return tickets::reply{tickets::count{was_there ? std::size_t{1} : 0}};
+        },
+        [all, done](const outcome& o) {
+          if (std::holds_alternative<store::request_error>(o)) all->problem = o;
+          if (const auto* ended = reply_in<tickets::count>(o)) all->ended += ended->value;
+          if (--all->due != 0) return;
+          done(all->problem ? *all->problem : outcome{tickets::reply{tickets::count{all->ended}}});
+        });
+  }
 }
 
 }  // namespace holdfast::quorum

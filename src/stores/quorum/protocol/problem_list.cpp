@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "stores/quorum/protocol/server_vote.hpp"
+
 namespace holdfast::quorum {
 
 namespace {
@@ -26,24 +28,19 @@ std::string listed(const std::vector<std::string>& places) {
 
 std::string with_place(std::string_view place, std::string text) {
   const std::string prefix = prefix_of(place);
-  if (!place.empty() && !text.starts_with(prefix)) text.insert(0, prefix);
+  if (!text.starts_with(prefix)) text.insert(0, prefix);
   return text;
 }
 
 std::string without_place(std::string_view place, std::string text) {
   const std::string prefix = prefix_of(place);
-  if (!place.empty() && text.starts_with(prefix)) text.erase(0, prefix.size());
+  if (text.starts_with(prefix)) text.erase(0, prefix.size());
   return text;
 }
 
-void name_place(failure& reason, std::span<const std::string> places, std::size_t server) {
-  if (server >= places.size()) return;
-  reason.message = with_place(places[server], std::move(reason.message));
-}
-
-store::request_error no_answer_of(std::span<const std::string> places, std::size_t server) {
+store::request_error no_answer_of(std::string_view place) {
   store::request_error e = store::no_answer();
-  if (server < places.size()) e.reason.message = places[server] + " does not answer";
+  e.reason.message = std::string{place} + " does not answer";
   return e;
 }
 
@@ -57,6 +54,11 @@ void problem_list::add(const std::string& place, const std::string& message) {
   reasons_.push_back({{place}, std::move(text)});
 }
 
+void problem_list::add(const std::string& place, const store::request_error& problem) {
+  add(place, problem.reason.message);
+  problems_.push_back(problem);
+}
+
 std::string problem_list::text() const {
   std::string all;
   for (std::size_t i = 0; i < std::min(reasons_.size(), most_reasons); ++i) {
@@ -64,6 +66,18 @@ std::string problem_list::text() const {
     all += "; " + (each.places.empty() ? "" : listed(each.places) + ": ") + each.text;
   }
   return all;
+}
+
+store::request_error problem_list::of_majority(std::size_t servers) const {
+  const auto final_ones = static_cast<std::size_t>(
+      std::count_if(problems_.begin(), problems_.end(), [](const auto& each) { return !each.retryable; }));
+  store::request_error e{{errc::unavailable, ""}, final_ones <= servers - majority_of(servers), true};
+  const auto first = std::find_if(problems_.begin(), problems_.end(),
+                                  [&](const auto& each) { return each.retryable == e.retryable; });
+  if (first != problems_.end()) e.reason.code = first->reason.code;
+  e.reason.message = std::to_string(problems_.size()) + " of " + std::to_string(servers) +
+                     " servers do not answer or refuse, and a majority is needed" + text();
+  return e;
 }
 
 }  // namespace holdfast::quorum

@@ -34,7 +34,7 @@ server_set::server_set(std::vector<std::string> places)
 /// A server that restarted without its memory keeps no set any more. It was told another one before, and the
 /// clients of that one will tell it again. So a client that it refused stays refused. A key that is gone
 /// while the server ran was deleted to make room for this set.
-void server_set::hear(std::size_t server, const self_description& said) {
+void server_set::on_hello(std::size_t server, const self_description& said) {
   member& of = members_.at(server);
   const bool has_restarted = !of.run.empty() && !said.run.empty() && of.run != said.run;
   const bool stays_refused = of.is == state::conflicts && said.keeps_set && !said.set && has_restarted;
@@ -57,7 +57,7 @@ bool server_set::connected(std::size_t server) {
   return std::exchange(of.run_in_use, of.run) != of.run || of.run.empty();
 }
 
-void server_set::miss(std::size_t server) {
+void server_set::on_unreachable(std::size_t server) {
   member& of = members_.at(server);
   of.is_heard = of.is_connected = false;
   if (of.is != state::agrees && of.is != state::conflicts) of.is = state::missed;
@@ -127,7 +127,7 @@ std::optional<failure> server_set::conflict_at(std::size_t server) const {
 }
 
 /// Addresses may move from one server to another: what was said before a server was missed counts no more.
-std::optional<std::size_t> server_set::twin_of(std::size_t server) const {
+std::optional<std::size_t> server_set::same_process_as(std::size_t server) const {
   const member& of = members_.at(server);
   const auto end = members_.begin() + static_cast<std::ptrdiff_t>(server);
   const auto twin = std::find_if(members_.begin(), end, [&](const member& each) {
@@ -143,7 +143,7 @@ std::optional<failure> server_set::conflict() const {
       refusal->message.insert(0, places_[i] + ": ");
       return refusal;
     }
-    const auto twin = twin_of(i);
+    const auto twin = same_process_as(i);
     if (!twin) continue;
     return failure{errc::invalid_argument,
                    places_[*twin] + " and " + places_[i] +

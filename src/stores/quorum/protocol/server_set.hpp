@@ -30,12 +30,12 @@ class server_set {
   /// The set, as a server keeps it: the order of the places in the URL plays no part.
   [[nodiscard]] const std::string& text() const { return text_; }
 
-  void hear(std::size_t server, const self_description& said);
+  void on_hello(std::size_t server, const self_description& said);
   /// The connection on which it was heard is in use: the set can be written. \return whether the server's
   /// process may be another one than on the connection before.
   bool connected(std::size_t server);
   /// It cannot be reached. What it has said before stays.
-  void miss(std::size_t server);
+  void on_unreachable(std::size_t server);
   /// The set is being written at the server.
   void join(std::size_t server);
   /// The write has failed there. \return whether it is worth another try: `lacks_again` says when. Not where
@@ -59,7 +59,7 @@ class server_set {
   /// The other set that a server keeps, for people; empty: it keeps none, or this one.
   [[nodiscard]] std::optional<std::string> other_at(std::size_t server) const;
   /// Another one of the servers that is the same process; empty: none before it in the order of the places.
-  [[nodiscard]] std::optional<std::size_t> twin_of(std::size_t server) const;
+  [[nodiscard]] std::optional<std::size_t> same_process_as(std::size_t server) const;
   /// Why one server is not used.
   [[nodiscard]] std::optional<failure> conflict_at(std::size_t server) const;
 
@@ -71,7 +71,7 @@ class server_set {
     bool is_connected = false;  // and the set can be written there
     bool is_written = false;    // by this client
     unsigned failures = 0;      // to write it, since it was heard
-    std::string other;          // the set that it has, where that is another one
+    std::string other;          // the set that it keeps, if that is another one
     std::string run;
     std::string run_in_use;  // on the last connection that was in use
   };

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
+#include <vector>
 
 #include "core/request.hpp"
 #include "core/single_flight.hpp"
@@ -19,11 +19,11 @@ using store::time_point;
 
 /// What is the same for all claims of a client.
 struct voting_terms {
-  std::size_t servers = 0;
-  duration silence{};   // after so long without an answer a server counts as silent
-  duration oldest{};    // a server accepts no number that is so much behind its clock; zero: any
-  duration furthest{};  // nor one that is further ahead of its clock
-  std::span<const std::string> places{};  // of the servers, for errors; longer-lived than the claims
+  std::vector<std::string> places{};  // of the servers
+  duration silence{};                 // after so long without an answer a server counts as silent
+  duration oldest{};      // a server accepts no number that is so much behind its clock; zero: any
+  duration furthest{};    // nor one that is further ahead of its clock
+  duration connecting{};  // so much longer may the first answers take
 };
 
 /// What a claim knows of one server.

@@ -55,7 +55,7 @@ class examination {
       const auto place = std::ranges::find(places_, each.place);
       if (place == places_.end()) continue;
       const auto index = static_cast<std::size_t>(place - places_.begin());
-      set_.hear(index, description_of(each.set.value_or(value{}), std::string{each.field("run_id")}));
+      set_.on_hello(index, description_of(each.set.value_or(value{}), std::string{each.field("run_id")}));
       of_.push_back({index, each});
     }
   }
@@ -149,7 +149,7 @@ bool examination::examine_names_at(const voter& one) {
 /// A server that may have forgotten its votes has none for a while; one that is named twice has two.
 void examination::examine_votes() {
   for (const auto& [index, each] : of_) {
-    if (const auto twin = set_.twin_of(index)) {
+    if (const auto twin = set_.same_process_as(index)) {
       add(each.place, "vote", grade::broken, "it is the same server as " + places_[*twin],
           "it would vote twice: clients refuse this URL (errc::invalid_argument)", "name each server once");
     }
