@@ -74,30 +74,6 @@ class redis_quorum_returns : public testing::Test {
   std::string url_ = servers_.url("?node_timeout=20s");  // a try must not fail where the machine stands still
 };
 
-// Without its spread the hold would end with the next server that is lost, though three of five are there.
-TEST_F(redis_quorum_returns, of_servers_that_were_dead_at_the_grant_get_the_hold_by_its_renewals) {
-  client locks{url_};
-  client others{url_};
-  servers_.server(3).kill();
-  servers_.server(4).kill();
-  // By its own renewals: nobody calls renew().
-  auto held = mutex{locks, "stock", lock_options{}.ttl(6s).retry(patient().retry())}.acquire();
-  servers_.server(3).start();
-  servers_.server(4).start();
-  await_holds(5);
-  servers_.server(0).kill();
-  servers_.server(1).kill();
-  EXPECT_EQ(renew(held), renewal::renewed);
-  EXPECT_FALSE(mutex(others, "stock").try_lock());
-  EXPECT_TRUE(held.held());
-  servers_.server(0).start_empty();
-  servers_.server(1).start_empty();
-  await_holds(5);
-  EXPECT_EQ(renew(held), renewal::renewed);
-  EXPECT_FALSE(held.release());
-  await_holds(0);
-}
-
 TEST_F(redis_quorum_returns, of_each_server_in_turn_are_noticed_by_a_client_that_goes_on) {
   client locks{url_};
   client others{url_};
@@ -113,24 +89,6 @@ TEST_F(redis_quorum_returns, of_each_server_in_turn_are_noticed_by_a_client_that
     EXPECT_FALSE(mutex(others, "stock").try_lock());
     EXPECT_FALSE(held.release());
   }
-}
-
-// It is no holder, and may be the first to answer: that is no reason for an error.
-TEST_F(redis_quorum_returns, of_a_server_in_its_guard_leave_a_held_lock_refused) {
-  const std::string url = servers_.guarded_url("?node_timeout=20s");
-  for (std::size_t i = 0; i + 1 < servers_.size(); ++i) servers_.server(i).forget_start();
-  client locks{url};
-  client others{url};
-  auto held = mutex{locks, "stock", lock_options{}.ttl(20s).retry(patient().retry())}.acquire();
-  mutex next{others, "stock", lock_options{}.ttl(20s).retry(patient().retry())};
-  EXPECT_FALSE(next.try_acquire_for(5s)) << "it is connected";
-  for (int turn = 0; turn < 200; ++turn) {
-    const auto failed = failure_of([&] { EXPECT_FALSE(next.try_lock()); });
-    ASSERT_EQ(failed.code, std::error_code{}) << failed.text;
-  }
-  EXPECT_EQ(renew(held), renewal::renewed);
-  EXPECT_FALSE(held.release());
-  EXPECT_TRUE(next.acquire().held());
 }
 
 // A server that stands still has the claims of its time in its socket when it goes on.
