@@ -24,7 +24,7 @@ enum class errc {
   foreign_store,      ///< the file, table or key there is not Holdfast's; it is left untouched
   corrupt_store,      ///< the store's file or answer is damaged
   permission_denied,  ///< the store or the file system refuses this user
-  exhausted,          ///< out of descriptors, memory or disk
+  exhausted,          ///< out of descriptors, threads or disk, or the store of memory
   cancelled,          ///< the operation was cancelled by its caller
   closed,             ///< the client was closed, or this process is a fork of its owner
 };

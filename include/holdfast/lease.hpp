@@ -97,9 +97,10 @@ class HOLDFAST_EXPORT lease {
   /// Permits held; 1 for the other modes, 0 for an inert lease.
   [[nodiscard]] std::int64_t permits() const noexcept;
   /// Fires when the lease is lost, at or before the deadline; never after a release. Stop callbacks on it run
-  /// on threads that the client keeps for signals, under none of its locks. One that blocks occupies a thread
-  /// and delays the signal of another lease by at most a millisecond; callbacks of different leases may then
-  /// run at the same time. It delays neither renewals nor deadlines.
+  /// on the client's thread for signals, one after another and under none of its locks, and should be short:
+  /// one that blocks delays later signals and completions of this client, but neither `held()`, deadlines,
+  /// renewals nor calls. It may call blocking functions of the library, and must not wait for the completion
+  /// of an asynchronous one. Use `on_lost` for work that takes long.
   [[nodiscard]] std::stop_token lost() const noexcept;
   /// Why the lease was lost; empty while it is held, after a release, and for an inert lease. Set before
   /// `lost()` fires. The store does not say which client ended a lease, or whether it was force.
