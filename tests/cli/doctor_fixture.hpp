@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "doctor_record.hpp"
 #include "fixture.hpp"
 
 namespace holdfast::test {
@@ -50,6 +51,9 @@ class doctor_test : public command_test {
     }
     if (found.is_null()) ADD_FAILURE() << "nothing is said of " << name << ": " << all;
     return found;
+  }
+  void look(doctor_record& to, const std::string& state, const std::string& store, const strings& more = {}) {
+    to.add(state, findings(store, {}, more));
   }
   /// It is not kept, and the finding says what that means and what mends it.
   static void is(const json& one, const std::string& result, const std::string& observed,

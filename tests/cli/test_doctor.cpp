@@ -17,8 +17,123 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
+using namespace std::chrono_literals;
 
 class doctor : public doctor_test {};
+
+std::string side_key(const std::string& name, const std::string& word) {
+  return "{holdfast:" + name + "}\x1f" + word;
+}
+
+TEST_F(doctor, says_of_a_server_in_each_state_what_the_golden_file_has) {
+  redis_server server{{.own_clock = true}};
+  redis_server replica;
+  const auto url = server.guarded_url();
+  doctor_record said{"redis"};
+  said.replace("127.0.0.1:" + std::to_string(server.port()), "SERVER");
+  said.replace("127.0.0.1:" + std::to_string(replica.port()), "REPLICA");
+  said.replace_all("version of SERVER: kept: .*", "version of SERVER: kept: 7");
+  said.replace_all(R"(takes \d+ us)", "takes N us");
+  said.replace_all(R"(\d+ of 10000 connections)", "N of 10000 connections");
+  said.replace_all(R"(for (2\d|30) s\b)", "for N s");
+  said.replace_all(R"(clock is (360|359)\d+ (m?s))", "clock is 1 h");
+
+  server.forget_start();
+  look(said, "all in order", url);
+  look(said, "the guard is off", url + "?failover_guard=0");
+  look(said, "a shorter guard than the ttl", url + "?failover_guard=20s");
+  look(said, "the same, with a shorter ttl", url + "?failover_guard=20s", {"--ttl", "20s"});
+  server.ask({"CONFIG", "SET", "appendonly", "yes"});
+  look(said, "appendonly without a guard", url + "?failover_guard=0");
+  look(said, "appendonly with a guard", url);
+  server.ask({"CONFIG", "SET", "appendfsync", "always"});
+  look(said, "appendfsync always without a guard", url + "?failover_guard=0");
+  server.ask({"CONFIG", "SET", "no-appendfsync-on-rewrite", "yes"});
+  look(said, "the same, but for while it rewrites the file", url + "?failover_guard=0");
+  server.ask({"CONFIG", "SET", "appendonly", "no"});
+
+  server.ask({"CONFIG", "SET", "maxmemory", "100mb"});
+  look(said, "memory is limited", url);
+  server.ask({"CONFIG", "SET", "maxmemory-policy", "volatile-lru"});
+  look(said, "keys may be evicted", url);
+  server.ask({"CONFIG", "SET", "maxmemory-policy", "noeviction"});
+  server.ask({"CONFIG", "SET", "maxmemory", "0"});
+
+  look(said, "a password that the server does not ask for",
+       "redis://:mistyped@127.0.0.1:" + std::to_string(server.port()));
+  server.set_clock(1h);
+  server.forget_start();
+  look(said, "the server's clock is wrong", url);
+  server.set_clock(0h);
+  server.forget_start();
+
+  server.ask({"SET", side_key("it's", "fence"), "1", "PX", "3600000"});
+  look(said, "a fence with an end", url);
+  server.ask({"PERSIST", side_key("it's", "fence")});
+  look(said, "a fence without an end", url);
+  server.ask({"DEL", side_key("it's", "fence")});
+  server.ask({"SET", side_key("-x", "fence"), "1"});
+  look(said, "a fence without an end, of a name that no shell takes", url);
+  look(said, "the same, by another prefix", url + "?prefix=other:");
+  server.ask({"SET", side_key("-x", "fence"), "1", "PX", "900"});
+  server.ask({"SET", "holdfast:-x", "00001795203485503169 2e1c0000000", "PX", "60000"});
+  look(said, "a fence that ends soon, of a name that is held", url);
+  server.ask({"DEL", side_key("-x", "fence"), "holdfast:-x"});
+
+  replica.ask({"REPLICAOF", "127.0.0.1", std::to_string(server.port())});
+  ASSERT_TRUE(eventually([&] { return server.info("connected_slaves") == 1; }));
+  server.forget_start();
+  look(said, "the URL names the replica", replica.guarded_url());
+  look(said, "a replica, and nothing that stops a former primary", url);
+  look(said, "a replica without a guard", server.url());
+  server.ask({"CONFIG", "SET", "min-replicas-to-write", "1"});
+  look(said, "a guard that is shorter than ttl and lag", url);
+  look(said, "a guard that is long enough", url + "?failover_guard=42s");
+  server.ask({"CONFIG", "SET", "min-replicas-max-lag", "0"});
+  look(said, "no lag", url + "?failover_guard=42s");
+  replica.ask({"REPLICAOF", "NO", "ONE"});
+  ASSERT_TRUE(eventually([&] { return server.info("connected_slaves") == 0; }));
+
+  server.forget_start();
+  EXPECT_EQ(holdfast({"run", "trial", "--store", url + "?failover_guard=25h", "--", "true"}).status, 0);
+  server.ask({"DEL", side_key("trial", "fence")});
+  look(said, "another client has asked for a longer guard", url);
+  server.kill();
+  server.start_empty();
+  look(said, "it has just started", url);
+  said.compare();
+}
+
+TEST_F(doctor, says_to_users_of_few_rights_what_the_golden_file_has) {
+  redis_server server;
+  server.forget_start();
+  doctor_record said{"redis_user"};
+  said.replace("127.0.0.1:" + std::to_string(server.port()), "SERVER");
+  said.replace_all("version of SERVER: kept: .*", "version of SERVER: kept: 7");
+  said.replace_all(R"(for \d+ s)", "for N s");
+  said.replace_all(R"(takes \d+ us)", "takes N us");
+  said.replace_all(R"(\d+ of 10000 connections)", "N of 10000 connections");
+  const auto as = [&](const std::string& user, const strings& changes, const std::string& rest = {}) {
+    strings all{"ACL", "SETUSER", user, "on", ">secret", "~*", "&*", "+@all"};
+    all.insert(all.end(), changes.begin(), changes.end());
+    server.ask(all);
+    look(said, user, "redis://" + user + ":secret@127.0.0.1:" + std::to_string(server.port()) + rest);
+  };
+  as("all", {});
+  as("no-zadd", {"-zadd", "-publish"});
+  as("no-kill", {"-client|kill"});
+  as("no-info", {"-info"});
+  as("no-config", {"-config"});
+  as("no-config-no-guard", {"-config"}, "?failover_guard=0");
+  server.ask({"CONFIG", "SET", "appendonly", "yes"});
+  as("no-config-but-appendonly", {"-config"}, "?failover_guard=0");
+  server.ask({"CONFIG", "SET", "appendonly", "no"});
+  as("no-channels", {"resetchannels"});
+  as("no-keys", {"resetkeys", "~other:*"});
+  as("no-scripts-no-time", {"-eval", "-time"});
+  as("no-scan", {"-scan"});
+  said.compare();
+}
 
 TEST_F(doctor, finds_a_server_in_order) {
   redis_server server;
@@ -35,56 +150,6 @@ TEST_F(doctor, finds_a_server_in_order) {
 
 TEST_F(doctor, tells_a_store_that_is_away_as_other_commands_do) {
   expect_out_of_reach("redis://127.0.0.1:1");
-}
-
-TEST_F(doctor, finds_a_restart_that_forgets) {
-  redis_server server;
-  server.forget_start();
-  is(condition(server.url(), "persistence", 2), "broken", "appendonly is no, and the guard is off");
-  EXPECT_EQ(condition(server.guarded_url(), "persistence", 0)["result"], "kept");
-  server.ask({"CONFIG", "SET", "appendonly", "yes"});
-  is(condition(server.url(), "persistence", 2), "broken", "appendfsync is everysec");
-  server.ask({"CONFIG", "SET", "appendfsync", "always"});
-  EXPECT_EQ(condition(server.url(), "persistence", 0)["result"], "kept");
-}
-
-TEST_F(doctor, finds_a_server_that_grants_nothing_yet) {
-  redis_server server;
-  is(condition(server.guarded_url(), "pause", 1), "warning", "grants nothing new for ", "wait for ");
-  EXPECT_EQ(holdfast({"run", "x", "--wait", "0", "--store", server.guarded_url(), "--", "true"}).status, 69);
-  is(condition(server.guarded_url(), "pause", 1), "warning", "grants nothing new for ", "wait for ");
-  server.forget_start();
-  is_kept(condition(server.guarded_url(), "pause", 0), "it grants");
-}
-
-TEST_F(doctor, finds_a_guard_that_is_too_short) {
-  redis_server server;
-  server.forget_start();
-  const auto url = server.guarded_url("?failover_guard=20s");
-  is(condition(url, "guard", 2), "broken", "failover_guard is 20 s, and the ttl with its grace is 30 s");
-  EXPECT_EQ(condition(url, "persistence", 0, {"--ttl", "20s"})["result"], "kept");
-}
-
-TEST_F(doctor, finds_a_longer_guard_that_another_client_has_asked_for) {
-  redis_server server;
-  server.forget_start();
-  EXPECT_EQ(
-      holdfast({"run", "trial", "--store", server.guarded_url("?failover_guard=25h"), "--", "true"}).status,
-      0);
-  is(condition(server.guarded_url(), "longest guard", 1), "warning", "failover_guard of 90000 s",
-     "redis-cli DEL ");
-}
-
-TEST_F(doctor, finds_eviction_and_a_full_memory) {
-  redis_server server;
-  server.forget_start();
-  server.ask({"CONFIG", "SET", "maxmemory", "100mb"});
-  EXPECT_EQ(condition(server.guarded_url(), "eviction", 0)["result"], "kept");
-  server.ask({"CONFIG", "SET", "maxmemory-policy", "volatile-lru"});
-  is(condition(server.guarded_url(), "eviction", 2), "broken", "maxmemory-policy is volatile-lru");
-  server.ask({"CONFIG", "SET", "maxmemory-policy", "noeviction"});
-  server.ask({"CONFIG", "SET", "maxmemory", "1"});
-  is(condition(server.guarded_url(), "memory", 1), "warning", "% of maxmemory are in use");
 }
 
 TEST_F(doctor, finds_a_disk_that_cannot_be_written) {
@@ -138,33 +203,6 @@ TEST_F(doctor, finds_a_server_that_is_far_away) {
      "a script takes 1", "redis-cli --latency");
 }
 
-TEST_F(doctor, finds_a_replica_and_a_former_primary_that_goes_on) {
-  redis_server primary;
-  primary.forget_start();
-  redis_server replica;
-  replica.ask({"REPLICAOF", "127.0.0.1", std::to_string(primary.port())});
-  ASSERT_TRUE(eventually([&] { return primary.info("connected_slaves") == 1; }));
-  is(condition(replica.guarded_url(), "role", 2), "broken", "it is a replica of 127.0.0.1");
-  is(condition(primary.guarded_url(), "replicas", 1), "warning",
-     "min-replicas-to-write or min-replicas-max-lag is 0");
-  primary.ask({"CONFIG", "SET", "min-replicas-to-write", "1"});
-  is(condition(primary.guarded_url(), "replicas", 1), "warning", "min-replicas-max-lag is 10 s");
-  EXPECT_EQ(condition(primary.guarded_url("?failover_guard=42s"), "replicas", 0)["result"], "kept");
-  primary.ask({"CONFIG", "SET", "min-replicas-max-lag", "0"});
-  is(condition(primary.guarded_url("?failover_guard=42s"), "replicas", 1), "warning",
-     "min-replicas-max-lag is 0");
-  is(condition(primary.url(), "replicas", 2), "broken", "the guard is off");
-}
-
-TEST_F(doctor, finds_a_clock_that_is_wrong) {
-  redis_server::settings options;
-  options.own_clock = true;
-  redis_server server{options};
-  server.forget_start();
-  server.set_clock(std::chrono::hours{1});
-  is(condition(server.guarded_url(), "clock", 1), "warning", "ahead of this host's");
-}
-
 TEST_F(doctor, finds_a_virtual_machine_whose_clock_stands_still_with_it) {
   redis_server server;
   server.forget_start();
@@ -214,27 +252,6 @@ TEST_F(doctor, finds_a_key_that_every_user_may_read) {
   is_kept(condition(url, "key", 0), "not everybody may read the key ");
   std::filesystem::permissions(own.key, std::filesystem::perms{0644});
   is(condition(url, "key", 1), "warning", "every user of this host may read the key ", "chmod o= ");
-}
-
-TEST_F(doctor, finds_rights_that_are_missing) {
-  redis_server server;
-  server.forget_start();
-  const auto user = [&](const std::string& name, const strings& changes) {
-    strings all{"ACL", "SETUSER", name, "on", ">secret", "~*", "&*", "+@all"};
-    all.insert(all.end(), changes.begin(), changes.end());
-    server.ask(all);
-    return "redis://" + name + ":secret@127.0.0.1:" + std::to_string(server.port());
-  };
-  is(condition(user("a", {"-zadd", "-publish"}), "rights", 2), "broken", "the user a lacks +publish +zadd");
-  is(condition(user("b", {"-client|kill"}), "rights", 1), "warning", "the user b lacks +client|kill");
-  is(condition(user("c", {"-info"}), "information", 2), "unknown", "INFO is answered with NOPERM");
-  is(condition(user("d", {"-config"}) + "?failover_guard=0", "persistence", 2), "broken", "appendonly is no");
-  is(condition(user("e", {"resetchannels"}), "rights", 2), "broken", "the user e lacks &holdfast:client:*");
-  is(condition(user("f", {"resetkeys", "~other:*"}), "rights", 2), "broken",
-     "the user f lacks ~holdfast:* ~{holdfast:* ~{*}holdfast:*");
-  is(condition(user("g", {"-eval", "-time"}), "latency", 2), "unknown", "how long a script takes");
-  is(condition(user("h", {"-scan"}), "fences", 2), "unknown", "its keys cannot be looked at: NOPERM",
-     "+scan");
 }
 
 TEST_F(doctor, ends_no_connection_of_others_whatever_the_version) {
@@ -287,50 +304,6 @@ TEST_F(doctor, finds_connections_that_run_out) {
   server.forget_start();
   server.ask({"CONFIG", "SET", "maxclients", "2"});
   is(condition(server.guarded_url(), "connections", 1), "warning", "of 2 connections are in use");
-}
-
-std::string side_key(const std::string& name, const std::string& word) {
-  return "{holdfast:" + name + "}\x1f" + word;
-}
-
-TEST_F(doctor, finds_fences_without_an_end_and_the_command_that_gives_them_one) {
-  redis_server server;
-  server.forget_start();
-  const auto url = server.guarded_url();
-  is_kept(condition(url, "fences", 0), "there are none");
-  ASSERT_EQ(holdfast({"run", "it's", "--store", url, "--", "true"}).status, 0);
-  is_kept(condition(url, "fences", 0), "fences, each with an end: 1");
-  server.ask({"PERSIST", side_key("it's", "fence")});
-  const auto found = condition(url, "fences", 1);
-  is(found, "warning", "fences without an end: 1 of 1, that of 'it's' for one",
-     "holdfast run 'it'\\''s' -- true");
-  server.forget_start("other:");
-  is_kept(condition(server.guarded_url("?prefix=other:"), "fences", 0), "there are none");
-  ASSERT_EQ(holdfast({"run", "it's", "--store", url, "--", "true"}).status, 0);
-  is_kept(condition(url, "fences", 0));
-  server.ask({"SET", side_key("-x", "fence"), "1"});
-  is(condition(url, "fences", 1), "warning", "that of '-x' for one",
-     "the next grant of that name gives it an end");
-}
-
-TEST_F(doctor, finds_holders_that_keep_tokens_for_a_shorter_time) {
-  redis_server server;
-  server.forget_start();
-  const auto brief = server.guarded_url("?keep_idle=1s");
-  const auto check = [&](const std::string& url, int status) {
-    const auto run =
-        holdfast({"run", "x", "--store", brief, "--", HOLDFAST_COMMAND, "doctor", "--json", "--store", url});
-    EXPECT_EQ(run.status, std::max(status, status_in_order())) << run.out << run.err;
-    json found;
-    for (const json& line : parse_lines(run.out))
-      for (const json& each : line["findings"])
-        if (each["condition"] == "fences") found = each;
-    return found;
-  };
-  is(check(server.guarded_url(), 1), "warning", "the fence of 'x', which is held, ends in ",
-     "the same keep_idle");
-  is_kept(check(brief, 0));
-  is_kept(condition(server.guarded_url(), "fences", 0), "fences, each with an end: 1");
 }
 
 TEST_F(doctor, finds_keys_of_other_layouts) {

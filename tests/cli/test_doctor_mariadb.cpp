@@ -44,6 +44,118 @@ class doctor_on_mariadb : public doctor_test {
   }
 };
 
+/// Each state begins with statements of the superuser, and ends with others that take it back.
+TEST_F(doctor_on_mariadb, says_of_a_store_in_each_state_what_the_golden_file_has) {
+  mariadb_server server{
+      {.options = durable({"--log-bin=log", "--server-id=1", "--sync-binlog=1"}), .own_clock = true}};
+  make_store(server);
+  for (const char* statement : {"CREATE USER looker@'%'", "CREATE TABLE theirs (name TEXT)",
+                                "GRANT EXECUTE ON locks.* TO worker@'%'"})
+    server.ask(statement);
+  for (const char* each : {"layout", "acquire", "find"})
+    server.ask(std::string{"GRANT EXECUTE ON PROCEDURE locks.own_"} + each + " TO looker@'%'");
+
+  doctor_record said{"mariadb"};
+  for (const char* each : {"/holdfast", "/locks", "/latin", ""})
+    said.replace("127.0.0.1:" + std::to_string(server.port()) + each, "SERVER");
+  said.replace_all("kept: MariaDB .*", "kept: MariaDB N");
+  said.replace_all(R"(takes \d+ us)", "takes N us");
+  said.replace_all(R"(\d+ of \d+ (connections|prepared))", "N of N $1");
+  said.replace_all(R"(clock is (599\d+|60\d+) m?s)", "clock is 10 min");
+  const auto own = place(server);
+  const auto as = [&](const std::string& user) {
+    return "mysql://" + user + "@127.0.0.1:" + std::to_string(server.port()) +
+           "/locks?table=own&connect_timeout=1m";
+  };
+  const auto global = [](const std::string& assignment) { return strings{"SET GLOBAL " + assignment}; };
+  struct state {
+    std::string name;
+    std::string url;
+    strings before{};
+    strings after{};
+  };
+  const std::vector<state> states{
+      {"all in order", own},
+      {"no store yet", server.url()},
+      {"no store, and create=0", server.url("?create=0")},
+      {"a table that is not Holdfast's", server.url("?table=theirs")},
+      {"commits are written later", own, global("innodb_flush_log_at_trx_commit = 2")},
+      {"the same, with mode=session", own + "&mode=session"},
+      {"commits are written one by one", own, global("innodb_flush_log_at_trx_commit = 3"),
+       global("innodb_flush_log_at_trx_commit = 1")},
+      {"the binary log is written later", own, global("sync_binlog = 0"), global("sync_binlog = 1")},
+      {"the binary log has statements", own, global("binlog_format = STATEMENT"),
+       global("binlog_format = MIXED")},
+      {"it takes no writes", own, global("read_only = ON"), global("read_only = OFF")},
+      {"transactions that only read", own, global("tx_read_only = ON"), global("tx_read_only = OFF")},
+      {"no statement may read many rows", own, global("max_join_size = 1")},
+      {"none may read very many", own, global("max_join_size = 4000000000"),
+       global("max_join_size = DEFAULT")},
+      {"procedures of another version",
+       own,
+       {"ALTER PROCEDURE locks.own_evict COMMENT 'Holdfast 1 0000000000000000'"}},
+      {"one that runs with the rights of its caller",
+       as("worker"),
+       {"ALTER PROCEDURE locks.own_evict SQL SECURITY INVOKER"},
+       {"ALTER PROCEDURE locks.own_evict SQL SECURITY DEFINER"}},
+      {"a user who may do a part of it", as("looker")},
+      {"a user who may lock", as("worker")},
+      {"a user may write a table",
+       own,
+       {"GRANT UPDATE ON locks.own_claims TO worker@'%'"},
+       {"REVOKE UPDATE ON locks.own_claims FROM worker@'%'"}},
+      {"a user may write the database",
+       own,
+       {"GRANT SELECT, DELETE ON locks.* TO worker@'%'"},
+       {"REVOKE SELECT, DELETE ON locks.* FROM worker@'%'"}},
+      {"a user may write a column",
+       own,
+       {"GRANT UPDATE (owner) ON locks.own_claims TO worker@'%'"},
+       {"REVOKE UPDATE (owner) ON locks.own_claims FROM worker@'%'"}},
+      {"a user of an odd name may replace all",
+       own,
+       {"CREATE USER 'o''b\\\\c'@'%'",
+        "GRANT DROP, ALTER, TRIGGER, ALTER ROUTINE, CREATE ROUTINE ON `lo%`.* TO 'o''b\\\\c'@'%'"},
+       {"DROP USER 'o''b\\\\c'@'%'"}},
+      {"this user may write databases of a pattern",
+       as("worker"),
+       {"GRANT SELECT, INSERT, UPDATE ON `lo_k%`.* TO worker@'%'"},
+       {"REVOKE SELECT, INSERT, UPDATE ON `lo_k%`.* FROM worker@'%'"}},
+      {"this user may write a table",
+       as("worker"),
+       {"GRANT UPDATE ON locks.own_claims TO worker@'%'"},
+       {"REVOKE UPDATE ON locks.own_claims FROM worker@'%'"}},
+      {"this user may write a column",
+       as("worker"),
+       {"GRANT UPDATE (owner) ON locks.own_claims TO worker@'%'"},
+       {"REVOKE UPDATE (owner) ON locks.own_claims FROM worker@'%'"}},
+      {"this user may do all",
+       as("worker"),
+       {"GRANT ALL PRIVILEGES ON *.* TO worker@'%'"},
+       {"REVOKE ALL PRIVILEGES ON *.* FROM worker@'%'"}},
+      {"the maker of the procedures may write everywhere",
+       own,
+       {"GRANT UPDATE ON *.* TO holdfast@'%'"},
+       {"REVOKE UPDATE ON *.* FROM holdfast@'%'"}},
+      {"another user may write everywhere, which this one may see",
+       own,
+       {"GRANT INSERT, DROP ON *.* TO worker@'%'", "GRANT SELECT ON mysql.* TO holdfast@'%'"},
+       {"REVOKE INSERT, DROP ON *.* FROM worker@'%'", "REVOKE SELECT ON mysql.* FROM holdfast@'%'"}},
+      {"the maker of the procedures is gone", as("worker"), {"DROP USER holdfast@'%'"}},
+  };
+  for (const state& each : states) {
+    for (const std::string& statement : each.before) server.ask(statement);
+    look(said, each.name, each.url);
+    for (const std::string& statement : each.after) server.ask(statement);
+    if (each.name.starts_with("one that runs")) {
+      EXPECT_EQ(holdfast({"schema", own, "--apply"}).status, 0);
+    }
+  }
+  server.set_clock(10min);
+  look(said, "the server's clock is wrong", as("worker"));
+  said.compare();
+}
+
 TEST_F(doctor_on_mariadb, finds_a_server_in_order) {
   mariadb_server server{{.options = durable({"--log-bin=log", "--server-id=1", "--sync-binlog=1"})}};
   make_store(server);
@@ -73,32 +185,6 @@ TEST_F(doctor_on_mariadb, finds_a_server_that_is_far_away) {
   is(condition(url, "latency"), "warning", "a round trip takes ", "run clients nearer to the server");
 }
 
-TEST_F(doctor_on_mariadb, finds_commits_that_a_crash_takes_back) {
-  mariadb_server server;
-  is(condition(server.url(), "persistence"), "broken", "innodb_flush_log_at_trx_commit is 2",
-     "SET GLOBAL innodb_flush_log_at_trx_commit = 1");
-  server.ask("SET GLOBAL innodb_flush_log_at_trx_commit = 1");
-  is_kept(condition(server.url(), "persistence"), "innodb_flush_log_at_trx_commit is 1");
-  server.ask("SET GLOBAL innodb_flush_log_at_trx_commit = 3");
-  is_kept(condition(server.url(), "persistence"), "innodb_flush_log_at_trx_commit is 3");
-  server.ask("SET GLOBAL innodb_flush_log_at_trx_commit = 0");
-  const auto session = condition(server.url("?mode=session"), "persistence");
-  is(session, "warning", "innodb_flush_log_at_trx_commit is 0", "innodb_flush_log_at_trx_commit = 1");
-  EXPECT_THAT(session["meaning"].get<std::string>(), HasSubstr("tokens may repeat"));
-  mariadb_server torn{{.options = durable({"--skip-innodb-doublewrite"})}};
-  is(condition(torn.url(), "persistence"), "warning", "innodb_doublewrite is off", "innodb_doublewrite = ON");
-}
-
-TEST_F(doctor_on_mariadb, finds_a_binary_log_that_forgets_or_refuses) {
-  mariadb_server server{{.options = durable({"--log-bin=log", "--server-id=1"})}};
-  is(condition(server.url(), "persistence"), "broken", "sync_binlog is 0", "SET GLOBAL sync_binlog = 1");
-  server.ask("SET GLOBAL sync_binlog = 1");
-  is_kept(condition(server.url(), "persistence"), "");
-  is_kept(condition(server.url(), "binary log"), "binlog_format is MIXED");
-  server.ask("SET GLOBAL binlog_format = STATEMENT");
-  is(condition(server.url(), "binary log"), "broken", "STATEMENT", "binlog_format = MIXED");
-}
-
 TEST_F(doctor_on_mariadb, finds_a_replica) {
   mariadb_server primary{{.options = durable({"--log-bin=log", "--server-id=1"})}};
   is_kept(condition(primary.url(), "replicas"), "no replica is connected");
@@ -111,115 +197,6 @@ TEST_F(doctor_on_mariadb, finds_a_replica) {
   ASSERT_TRUE(eventually([&] { return primary.status("Slaves_connected") == 1; }));
   is(condition(primary.url(), "replicas"), "warning", "it has 1 replica", "fail over to none that lags");
   is(condition(replica.url(), "role"), "broken", "read_only is", "lead to the primary");
-}
-
-TEST_F(doctor_on_mariadb, finds_a_store_that_is_missing_foreign_or_of_another_version) {
-  mariadb_server server;
-  is_kept(condition(server.url(), "schema"), "the first client that locks makes it");
-  is(condition(server.url("?create=0"), "schema"), "broken", "and create=0", "--apply");
-  server.ask("CREATE TABLE theirs (name TEXT)");
-  is(condition(server.url("?table=theirs"), "schema"), "broken", "is not Holdfast's", "table=");
-  make_store(server);
-  server.ask("ALTER PROCEDURE locks.own_evict COMMENT 'Holdfast 1 0000000000000000'");
-  is(condition(place(server), "schema"), "warning", "of another version", "--apply");
-  server.ask("ALTER PROCEDURE locks.own_evict SQL SECURITY INVOKER");
-  is_kept(condition(place(server), "rights"), "may call all procedures");
-  server.ask("GRANT EXECUTE ON locks.* TO worker@'%'");
-  is(condition(place_of_worker(server), "schema"), "broken",
-     "own_evict would run with the rights of its caller", "--apply");
-}
-
-TEST_F(doctor_on_mariadb, finds_procedures_whose_maker_is_gone) {
-  mariadb_server server;
-  make_store(server);
-  server.ask("GRANT EXECUTE ON locks.* TO worker@'%'");
-  is_kept(condition(place_of_worker(server), "schema"), "that of this version");
-  server.ask("DROP USER holdfast@'%'");
-  is(condition(place_of_worker(server), "schema"), "broken", "the procedures do not work", "--apply");
-}
-
-TEST_F(doctor_on_mariadb, finds_rights_that_are_missing) {
-  mariadb_server server;
-  make_store(server);
-  for (const char* each : {"layout", "acquire", "find"})
-    server.ask(std::string{"GRANT EXECUTE ON PROCEDURE locks.own_"} + each + " TO worker@'%'");
-  const auto store = place_of_worker(server);
-  is(condition(store, "rights"), "broken", "may not call own_look own_renew", "GRANT EXECUTE ON PROCEDURE");
-  server.ask("GRANT EXECUTE ON locks.* TO worker@'%'");
-  is_kept(condition(store, "rights"), "may call all procedures");
-  is(condition(store, "access"), "unknown", "may not see who else",
-     "GRANT SELECT ON mysql.db TO 'worker'@'%'");
-  is(condition(store, "transactions"), "unknown", "may not see the transactions", "GRANT PROCESS ON *.*");
-}
-
-TEST_F(doctor_on_mariadb, finds_rights_that_nobody_needs) {
-  mariadb_server server;
-  make_store(server);
-  is_kept(condition(place(server), "access"), "no other user");
-  server.ask("GRANT UPDATE ON locks.own_claims TO worker@'%'");
-  is(condition(place(server), "access"), "warning", "the user worker@% has UPDATE on `locks`.`own_claims`",
-     "REVOKE UPDATE ON `locks`.`own_claims` FROM 'worker'@'%'");
-  server.ask("REVOKE UPDATE ON locks.own_claims FROM worker@'%'");
-  server.ask("GRANT SELECT, DELETE ON locks.* TO worker@'%'");
-  is(condition(place(server), "access"), "warning", "the user worker@% has DELETE on `locks`.*",
-     "REVOKE DELETE ON `locks`.* FROM 'worker'@'%'");
-  server.ask("REVOKE ALL ON locks.* FROM worker@'%'");
-  is_kept(condition(place(server), "access"), "by a grant on this database or its tables");
-  server.ask("GRANT UPDATE (owner) ON locks.own_claims TO worker@'%'");
-  is(condition(place(server), "access"), "warning", "the user worker@% has UPDATE of columns on",
-     "SHOW GRANTS FOR 'worker'@'%'");
-  server.ask("REVOKE UPDATE (owner) ON locks.own_claims FROM worker@'%'");
-  server.ask("CREATE USER 'o''b\\\\c'@'%'");
-  server.ask("GRANT DROP, ALTER, TRIGGER, ALTER ROUTINE, CREATE ROUTINE ON `lo%`.* TO 'o''b\\\\c'@'%'");
-  const auto found = condition(place(server), "access");
-  is(found, "warning", "the user o'b\\c@% has DROP, ALTER, TRIGGER, ALTER ROUTINE, CREATE ROUTINE on `lo%`.*",
-     "ON `lo%`.* FROM 'o''b\\\\c'@'%'");
-  server.ask(found["remedy"].get<std::string>());
-  is_kept(condition(place(server), "access"));
-}
-
-TEST_F(doctor_on_mariadb, finds_rights_of_its_own_user_that_it_does_not_need) {
-  mariadb_server server;
-  make_store(server);
-  server.ask("GRANT EXECUTE ON locks.* TO worker@'%'");
-  const auto own = [&] {
-    std::vector<json> all;
-    for (const auto& each : findings(place_of_worker(server), {}))
-      if (each["condition"] == "access" && each["result"] == "warning") all.push_back(each);
-    return all;
-  };
-  EXPECT_TRUE(own().empty());
-  for (const char* more : {"SELECT, INSERT, UPDATE ON `lo_k%`.*", "UPDATE ON locks.own_claims",
-                           "DROP, PROCESS ON *.*", "ALL PRIVILEGES ON *.*"}) {
-    server.ask(std::string{"GRANT "} + more + " TO worker@'%'");
-    const auto found = own();
-    ASSERT_EQ(found.size(), 1U) << more;
-    is(found.front(), "warning", "the user worker@% of this URL has ", "REVOKE ");
-    const std::string remedy = found.front()["remedy"];
-    server.ask(remedy.substr(0, remedy.find(';')));
-    EXPECT_TRUE(own().empty()) << remedy;
-  }
-  server.ask("GRANT DELETE ON other.* TO worker@'%'");
-  server.ask("GRANT UPDATE (owner) ON locks.own_claims TO worker@'%'");
-  ASSERT_EQ(own().size(), 1U);
-  is(own().front(), "warning", "of this URL has UPDATE of columns on `locks`.`own_claims`",
-     "SHOW GRANTS FOR 'worker'@'%'");
-
-  server.ask("REVOKE UPDATE (owner) ON locks.own_claims FROM worker@'%'");
-  is_kept(condition(place(server), "access"), "no other user");
-  server.ask("GRANT UPDATE ON *.* TO holdfast@'%'");
-  is(condition(place(server), "access"), "warning", "the user holdfast@% of this URL has UPDATE on *.*",
-     "REVOKE UPDATE ON *.* FROM 'holdfast'@'%'");
-}
-
-TEST_F(doctor_on_mariadb, finds_rights_of_others_to_all_databases) {
-  mariadb_server server;
-  make_store(server);
-  server.ask("GRANT INSERT, DROP ON *.* TO worker@'%'");
-  is_kept(condition(place(server), "access"), "no other user");
-  server.ask("GRANT SELECT ON mysql.* TO holdfast@'%'");
-  is(condition(place(server), "access"), "warning", "the user worker@% has DROP, INSERT on *.*",
-     "REVOKE DROP, INSERT ON *.* FROM 'worker'@'%'");
 }
 
 TEST_F(doctor_on_mariadb, finds_settings_that_sessions_do_not_override) {

@@ -43,6 +43,187 @@ class doctor_on_postgresql : public doctor_test {
   }
 };
 
+/// Each state begins with statements of the superuser, and ends with others that take it back.
+TEST_F(doctor_on_postgresql, says_of_a_store_in_each_state_what_the_golden_file_has) {
+  postgresql_server server{{.lines = {"autovacuum_naptime = 1d"}, .durable = true, .own_clock = true}};
+  make_store(server, "&grant_lock=worker");
+  EXPECT_EQ(server.ask("CREATE ROLE looker LOGIN; CREATE ROLE nobody LOGIN; CREATE ROLE team"), "");
+  EXPECT_EQ(server.ask("CREATE TABLE public.theirs (name text); ALTER TABLE theirs OWNER TO holdfast"), "");
+  EXPECT_EQ(
+      server.ask("CREATE DATABASE latin OWNER holdfast ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0"), "");
+  command({"schema", place(server) + "&grant_lock=worker&grant_look=looker", "--apply"});
+
+  doctor_record said{"postgresql"};
+  for (const char* each : {"/holdfast", "/locks", "/latin", ""})
+    said.replace("127.0.0.1:" + std::to_string(server.port()) + each, "SERVER");
+  said.replace_all("PostgreSQL .*", "PostgreSQL N");
+  said.replace_all(R"(takes \d+ us)", "takes N us");
+  said.replace_all(R"(\d+ of \d+ connections)", "N of N connections");
+  said.replace_all(R"(clock is (599\d+|60\d+) m?s)", "clock is 10 min");
+  said.replace_all(R"(\d+ sessions)", "N sessions");
+  const auto own = place(server);
+  const auto revision = [](const std::string& number) {
+    return "CREATE OR REPLACE FUNCTION locks.own_revision() RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT "
+           "''" +
+           number + " x''::text'";
+  };
+  const auto setting = [](const std::string& name, const std::string& value) {
+    return strings{"ALTER SYSTEM SET " + name + " = " + value, "SELECT pg_reload_conf()"};
+  };
+  const auto no_setting = [](const std::string& name) {
+    return strings{"ALTER SYSTEM RESET " + name, "SELECT pg_reload_conf()"};
+  };
+  struct state {
+    std::string name;
+    std::string url;
+    strings before{};
+    strings after{};
+  };
+  const std::vector<state> states{
+      {"all in order", own},
+      {"no store yet", server.url()},
+      {"no store, and create=0", server.url("?create=0")},
+      {"a table that is not Holdfast's", server.url("?table=theirs")},
+      {"a password that the server does not ask for", place_of(server, "holdfast:mistyped")},
+      {"a database of another encoding",
+       "postgresql://holdfast@127.0.0.1:" + std::to_string(server.port()) + "/latin"},
+      {"fsync is off", own, setting("fsync", "off"), no_setting("fsync")},
+      {"fsync is off, with mode=session", own + "&mode=session", setting("fsync", "off"),
+       no_setting("fsync")},
+      {"full_page_writes is off", own, setting("full_page_writes", "off"), no_setting("full_page_writes")},
+      {"a role whose commits are not durable may lock",
+       own,
+       {"ALTER ROLE worker SET synchronous_commit = 'NO'"}},
+      {"the same, with mode=session", own + "&mode=session"},
+      {"the same, as that role", place_of(server, "worker")},
+      {"a setting for this database wins over that for all",
+       own,
+       {"ALTER ROLE worker IN DATABASE holdfast SET synchronous_commit = on"},
+       {"ALTER ROLE worker IN DATABASE holdfast RESET synchronous_commit",
+        "ALTER ROLE worker RESET synchronous_commit"}},
+      {"commits are not durable in the database",
+       own,
+       {"ALTER DATABASE holdfast SET synchronous_commit = off"}},
+      {"the same, but those of this user are",
+       own,
+       {"ALTER ROLE holdfast SET synchronous_commit = on"},
+       {"ALTER DATABASE holdfast RESET synchronous_commit", "ALTER ROLE holdfast RESET synchronous_commit"}},
+      {"a user who may only read",
+       own,
+       {"ALTER ROLE holdfast SET default_transaction_read_only = on"},
+       {"ALTER ROLE holdfast RESET default_transaction_read_only"}},
+      {"a standby that is not connected",
+       own,
+       {"SELECT 1 FROM pg_create_physical_replication_slot('second')"},
+       {"SELECT FROM pg_drop_replication_slot('second')"}},
+      {"commits wait for a standby that is not there", own, setting("synchronous_standby_names", "'absent'")},
+      {"commits wait for no standby, in spite of that",
+       own,
+       setting("synchronous_commit", "local"),
+       {"ALTER SYSTEM RESET synchronous_standby_names", "ALTER SYSTEM RESET synchronous_commit",
+        "SELECT pg_reload_conf()"}},
+      {"a routine is missing", own, {"DROP FUNCTION locks.own_annotate"}},
+      {"the same, for a user who may not make it", place_of(server, "worker")},
+      {"routines of a newer version, without one of this",
+       own,
+       {revision("999")},
+       {"DROP FUNCTION locks.own_revision"}},
+      {"routines of a newer version", own, {revision("999")}, {"DROP FUNCTION locks.own_revision"}},
+      {"routines of an older version", own, {revision("1")}, {"DROP FUNCTION locks.own_revision"}},
+      {"a user without rights", place_of(server, "nobody")},
+      {"a user who may look", place_of(server, "looker")},
+      {"a user who may lock", place_of(server, "worker")},
+      {"a user who may not ask for the version",
+       place_of(server, "worker"),
+       {"REVOKE EXECUTE ON FUNCTION locks.own_layout() FROM public"},
+       {"GRANT EXECUTE ON FUNCTION locks.own_layout() TO public"}},
+      {"a role may write a table",
+       own,
+       {"GRANT UPDATE ON locks.own_claims TO worker"},
+       {"REVOKE ALL ON locks.own_claims FROM worker"}},
+      {"everybody may read a table",
+       own,
+       {"GRANT SELECT ON locks.own TO public"},
+       {"REVOKE ALL ON locks.own FROM public"}},
+      {"a role may make objects in the schema",
+       own,
+       {"GRANT CREATE ON SCHEMA locks TO worker"},
+       {"REVOKE CREATE ON SCHEMA locks FROM worker"}},
+      {"everybody may end locks",
+       own,
+       {"GRANT EXECUTE ON FUNCTION locks.own_evict, locks.own_renew TO public"},
+       {"REVOKE EXECUTE ON FUNCTION locks.own_evict, locks.own_renew FROM public"}},
+      {"a role may write a column",
+       own,
+       {"GRANT UPDATE (owner), SELECT (name) ON locks.own_claims TO worker"},
+       {"REVOKE UPDATE (owner), SELECT (name) ON locks.own_claims FROM worker"}},
+      {"members of the owner",
+       own,
+       {"GRANT holdfast TO team", "GRANT team TO worker"},
+       {"REVOKE holdfast FROM team", "REVOKE team FROM worker"}},
+      {"members of a role that writes everything",
+       own,
+       {"GRANT pg_write_all_data TO team"},
+       {"REVOKE pg_write_all_data FROM team"}},
+      {"a routine of another role", own, {"ALTER FUNCTION locks.own_evict OWNER TO worker"}},
+      {"the same, of one that is trusted",
+       own + "&owner=worker",
+       {},
+       {"ALTER FUNCTION locks.own_evict OWNER TO holdfast"}},
+  };
+  for (const state& each : states) {
+    for (const std::string& statement : each.before) server.ask(statement);
+    look(said, each.name, each.url);
+    for (const std::string& statement : each.after) server.ask(statement);
+    if (each.name.find("version") != std::string::npos)
+      command({"schema", own + "&grant_lock=worker&grant_look=looker", "--apply"});
+  }
+  server.set_clock(10min);
+  look(said, "the server's clock is wrong", own);
+  server.set_clock(0s);
+  server.shut_down();
+  server.start_as_standby();
+  look(said, "a standby", own);
+  said.compare();
+}
+
+TEST_F(doctor_on_postgresql, says_of_standbys_what_the_golden_file_has) {
+  postgresql_server server{{.durable = true}};
+  make_store(server);
+  doctor_record said{"postgresql_standbys"};
+  for (const char* each : {"/holdfast", "/locks", "/latin", ""})
+    said.replace("127.0.0.1:" + std::to_string(server.port()) + each, "SERVER");
+  said.replace_all("PostgreSQL .*", "PostgreSQL N");
+  said.replace_all(R"(takes \d+ us)", "takes N us");
+  said.replace_all(R"(\d+ of \d+ connections)", "N of N connections");
+  said.replace_all(R"(\d+ sessions)", "N sessions");
+  look(said, "no standby", place(server));
+  EXPECT_EQ(server.ask("COPY (SELECT 'local replication all trust') TO PROGRAM 'cat >>pg_hba.conf'"), "");
+  EXPECT_EQ(server.ask("SELECT pg_reload_conf()"), "t");
+  // A standby as the server sees it: what receives its log.
+  child_process receiver{{postgresql_server::programs() + "/pg_receivewal", "--no-password", "--synchronous",
+                          "--directory", scratch_.path().string(), "--host", server.socket_folder(), "--port",
+                          std::to_string(server.port()), "--username", "postgres"},
+                         {.output = file("copy.log")}};
+  ASSERT_TRUE(eventually([&] { return server.number("SELECT count(*) FROM pg_stat_replication") == 1; }));
+  look(said, "one that is not synchronous", place(server));
+  EXPECT_EQ(server.ask("REVOKE pg_read_all_stats FROM holdfast"), "");
+  look(said, "the same, for a user who may not see it", place(server));
+  set(server, "synchronous_standby_names = 'absent'");
+  look(said, "commits wait for one of another name, which this user may not see", place(server));
+  set(server, "synchronous_standby_names = ''");
+  ASSERT_TRUE(eventually([&] { return server.console()->ask("SHOW synchronous_standby_names").empty(); }));
+  EXPECT_EQ(server.ask("GRANT pg_read_all_stats TO holdfast"), "");
+  set(server, "synchronous_standby_names = 'FIRST 1 (pg_receivewal, b)'");
+  ASSERT_TRUE(eventually([&] {
+    return server.number("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == 1;
+  }));
+  look(said, "one that is synchronous", place(server));
+  set(server, "synchronous_standby_names = 'ANY 2 (*)'");
+  look(said, "commits wait for one more", place(server));
+  said.compare();
+}
+
 TEST_F(doctor_on_postgresql, finds_a_server_in_order) {
   // The next transaction that writes has this number, whatever the statistics know yet.
   const std::string next_writer = "SELECT pg_snapshot_xmax(pg_current_snapshot())";
@@ -63,14 +244,6 @@ TEST_F(doctor_on_postgresql, tells_a_store_that_is_away_as_other_commands_do) {
   expect_out_of_reach("postgresql://127.0.0.1:1/holdfast");
 }
 
-TEST_F(doctor_on_postgresql, finds_a_password_that_the_server_does_not_ask_for) {
-  const postgresql_server open;
-  is(condition(place_of(open, "holdfast:mistyped"), "password"), "warning", "the server did not ask for it",
-     "pg_hba.conf");
-  const postgresql_server closed{{.password = "secret"}};
-  for (const auto& each : findings(place(closed), {})) EXPECT_NE(each["condition"], "password");
-}
-
 TEST_F(doctor_on_postgresql, finds_a_server_that_is_far_away) {
   postgresql_server server{{.durable = true}};
   make_store(server);
@@ -78,136 +251,6 @@ TEST_F(doctor_on_postgresql, finds_a_server_that_is_far_away) {
   far.interfere(direction::to_client, {.delay = 100ms});
   const auto url = server.url_through(far.port(), "?table=locks.own&connect_timeout=1m");
   is(condition(url, "latency"), "warning", "a round trip takes ", "run clients nearer to the server");
-}
-
-TEST_F(doctor_on_postgresql, finds_commits_that_a_crash_takes_back) {
-  postgresql_server server;
-  make_store(server, "&grant_lock=worker");
-  is(condition(place(server), "persistence"), "broken", "fsync is off", "SET fsync = on");
-  server.shut_down();
-  postgresql_server durable{{.durable = true}};
-  make_store(durable, "&grant_lock=worker");
-  EXPECT_EQ(durable.ask("ALTER ROLE worker SET synchronous_commit = off"), "");
-  is(condition(place(durable), "persistence"), "broken", "for the role worker, which may lock",
-     "ALTER ROLE \"worker\" SET synchronous_commit = on");
-  is(condition(place_of(durable, "worker"), "persistence"), "broken", "synchronous_commit is off",
-     "ALTER ROLE \"worker\"");
-  EXPECT_EQ(durable.ask("ALTER ROLE worker SET synchronous_commit = 'NO'"), "");
-  is(condition(place(durable), "persistence"), "broken", "for the role worker, which may lock", "\"worker\"");
-  // Of this database wins over that for all.
-  EXPECT_EQ(durable.ask("ALTER ROLE worker IN DATABASE holdfast SET synchronous_commit = on"), "");
-  is_kept(condition(place(durable), "persistence"));
-  EXPECT_EQ(durable.ask("ALTER ROLE worker IN DATABASE holdfast RESET synchronous_commit"), "");
-  EXPECT_EQ(durable.ask("ALTER ROLE worker RESET synchronous_commit;"
-                        "ALTER DATABASE holdfast SET synchronous_commit = off"),
-            "");
-  is(condition(place(durable), "persistence"), "broken", "synchronous_commit is off", "ALTER DATABASE");
-  EXPECT_EQ(durable.ask("ALTER ROLE holdfast SET synchronous_commit = on"), "");
-  is(condition(place(durable), "persistence"), "broken", "for the database holdfast, and so for every role",
-     "ALTER DATABASE \"holdfast\" SET synchronous_commit = on");
-  EXPECT_EQ(durable.ask("ALTER DATABASE holdfast RESET synchronous_commit"), "");
-  is_kept(condition(place(durable), "persistence"));
-  durable.shut_down();
-  postgresql_server torn{{.lines = {"full_page_writes = off"}, .durable = true}};
-  is(condition(torn.url(), "persistence"), "warning", "full_page_writes is off", "full_page_writes = on");
-}
-
-TEST_F(doctor_on_postgresql, knows_that_a_crash_ends_sessions_too) {
-  postgresql_server server{{.durable = true}};
-  make_store(server, "&grant_lock=worker");
-  const auto store = place(server) + "&mode=session";
-  is_kept(condition(store, "persistence"));
-  EXPECT_EQ(server.ask("ALTER ROLE worker SET synchronous_commit = off"), "");
-  const auto found = condition(store, "persistence");
-  is(found, "warning", "synchronous_commit is off for the role worker", "ALTER ROLE \"worker\"");
-  EXPECT_THAT(found["meaning"].get<std::string>(), HasSubstr("tokens may repeat"));
-  server.shut_down();
-  postgresql_server torn;
-  is(condition(torn.url("?mode=session"), "persistence"), "broken", "fsync is off", "SET fsync = on");
-}
-
-TEST_F(doctor_on_postgresql, finds_a_standby_and_a_user_who_may_only_read) {
-  postgresql_server server;
-  EXPECT_EQ(server.ask("ALTER ROLE holdfast SET default_transaction_read_only = on"), "");
-  is(condition(server.url(), "role"), "broken", "default_transaction_read_only is on",
-     "SET default_transaction_read_only = off");
-  server.shut_down();
-  server.start_as_standby();
-  is(condition(server.url(), "role"), "broken", "it is a standby", "target_session_attrs=read-write");
-}
-
-TEST_F(doctor_on_postgresql, finds_a_standby_that_forgets_and_one_that_is_missing) {
-  postgresql_server server;
-  is_kept(condition(server.url(), "replicas"), "no standby");
-  EXPECT_EQ(server.ask("COPY (SELECT 'local replication all trust') TO PROGRAM 'cat >>pg_hba.conf'"), "");
-  EXPECT_EQ(server.ask("SELECT pg_reload_conf()"), "t");
-  // A stand-by as the server sees it: what receives its log.
-  child_process receiver{{postgresql_server::programs() + "/pg_receivewal", "--no-password", "--directory",
-                          scratch_.path().string(), "--host", server.socket_folder(), "--port",
-                          std::to_string(server.port()), "--username", "postgres"},
-                         {.output = file("copy.log")}};
-  ASSERT_TRUE(eventually([&] { return server.number("SELECT count(*) FROM pg_stat_replication") == 1; }));
-  is(condition(server.url(), "replicas"), "warning", "it has 1 standby, and none is synchronous",
-     "synchronous_standby_names");
-  EXPECT_EQ(server.ask("GRANT pg_read_all_stats TO holdfast"), "");
-  is(condition(server.url(), "replicas"), "warning", "it has 1 standby, and none is synchronous",
-     "synchronous_standby_names = 'ANY 1 (\"pg_receivewal\")'; SELECT pg_reload_conf(); all commits of this "
-     "server then wait for it: have two");
-  EXPECT_EQ(server.ask("REVOKE pg_read_all_stats FROM holdfast"), "");
-  set(server, "synchronous_standby_names = 'absent'");
-  is(condition(server.url(), "replicas"), "unknown", "may not see of which kind",
-     "GRANT pg_read_all_stats TO \"holdfast\"");
-  receiver.kill();
-  ASSERT_TRUE(eventually([&] { return server.number("SELECT count(*) FROM pg_stat_replication") == 0; }));
-  is(condition(server.url(), "replicas"), "broken",
-     "synchronous_standby_names asks for 1 standby, and 0 of its names are connected",
-     "RESET synchronous_standby_names");
-  set(server, "synchronous_commit = local");
-  is(condition(server.url(), "replicas"), "warning", "synchronous_commit is local",
-     "synchronous_commit = on");
-}
-
-TEST_F(doctor_on_postgresql, finds_a_standby_that_is_not_connected) {
-  postgresql_server server;
-  EXPECT_EQ(server.number("SELECT count(*) FROM pg_create_physical_replication_slot('second')"), 1);
-  is(condition(server.url(), "replicas"), "warning", "no standby is connected, and 1 replication slot waits",
-     "pg_drop_replication_slot('second')");
-}
-
-TEST_F(doctor_on_postgresql, finds_a_store_that_is_missing_incomplete_older_or_newer) {
-  postgresql_server server;
-  is_kept(condition(server.url(), "schema"), "the first client that locks makes it");
-  is(condition(server.url("?create=0"), "schema"), "broken",
-     "there is no public.holdfast_locks yet, and create=0", "holdfast schema URL --apply");
-  make_store(server, "&grant_lock=worker");
-  EXPECT_EQ(server.ask("DROP FUNCTION locks.own_annotate"), "");
-  is(condition(place(server), "schema"), "warning", "the routine own_annotate(", "--apply");
-  is(condition(place_of(server, "worker"), "schema"), "broken", "this user may not make it", "--apply");
-  command({"schema", place(server), "--apply"});
-  is_kept(condition(place(server), "schema"), "locks.own is complete");
-  const auto say = [&](const std::string& revision) {
-    EXPECT_EQ(
-        server.ask("CREATE OR REPLACE FUNCTION locks.own_revision() RETURNS text LANGUAGE sql IMMUTABLE "
-                   "AS 'SELECT ''" +
-                   revision + "''::text'"),
-        "");
-  };
-  say("1 x");
-  is(condition(place(server), "schema"), "warning", "have revision 1, and this version has", "--apply");
-  say("999 x");
-  is_kept(condition(place(server), "schema"), "made by a newer Holdfast");
-  EXPECT_EQ(server.ask("DROP FUNCTION locks.own_annotate"), "");
-  is(condition(place(server), "schema"), "broken", "made by a newer Holdfast", "update this Holdfast");
-  EXPECT_EQ(server.ask("CREATE TABLE public.theirs (name text); ALTER TABLE theirs OWNER TO holdfast"), "");
-  is(condition(server.url("?table=theirs"), "schema"), "broken", "is not Holdfast's", "table=");
-}
-
-TEST_F(doctor_on_postgresql, finds_an_encoding_that_has_not_all_names) {
-  postgresql_server server;
-  EXPECT_EQ(
-      server.ask("CREATE DATABASE latin OWNER holdfast ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0"), "");
-  const auto url = "postgresql://holdfast@127.0.0.1:" + std::to_string(server.port()) + "/latin";
-  is(condition(url, "encoding"), "broken", "LATIN1", "ENCODING 'UTF8'");
 }
 
 TEST_F(doctor_on_postgresql, finds_a_clock_that_is_wrong_and_transactions_that_are_old) {
@@ -246,23 +289,6 @@ TEST_F(doctor_on_postgresql, finds_rows_that_are_not_cleared_away) {
   is(condition(place(server), "vacuum"), "warning", "autovacuum is off", "SET autovacuum = on");
 }
 
-TEST_F(doctor_on_postgresql, finds_rights_that_are_missing) {
-  postgresql_server server;
-  make_store(server);
-  is(condition(place_of(server, "worker"), "rights"), "broken", "lacks USAGE on the schema locks",
-     "holdfast schema 'postgresql://holdfast@127.0.0.1:" + std::to_string(server.port()) +
-         "/holdfast?grant_lock=worker&table=locks.own' --apply");
-  command({"schema", place(server) + "&grant_look=worker", "--apply"});
-  const auto lacking = condition(place_of(server, "worker"), "rights");
-  is(lacking, "broken", "may not execute own_acquire", "grant_lock=worker");
-  EXPECT_THAT(lacking["meaning"].get<std::string>(), HasSubstr("may look"));
-  command({"schema", place(server) + "&grant_lock=worker", "--apply"});
-  is_kept(condition(place_of(server, "worker"), "rights"), "the user worker may execute all routines");
-  EXPECT_EQ(server.ask("REVOKE EXECUTE ON FUNCTION locks.own_layout() FROM public"), "");
-  is(condition(place_of(server, "worker"), "rights"), "broken", "may not execute own_layout", "--apply");
-  is(condition(place_of(server, "worker"), "schema"), "unknown", "may not execute own_layout", "TO PUBLIC");
-}
-
 TEST_F(doctor_on_postgresql, gives_a_command_that_grants) {
   postgresql_server server;
   EXPECT_EQ(server.ask("CREATE ROLE worker LOGIN"), "");
@@ -296,64 +322,6 @@ TEST_F(doctor_on_postgresql, says_what_it_could_not_examine) {
      "examine again");
   is_kept(condition(store, "schema"), "locks.own is complete");
   is_kept(condition(store, "pooler"), "there is none");
-}
-
-TEST_F(doctor_on_postgresql, finds_rights_that_nobody_needs) {
-  postgresql_server server;
-  make_store(server);
-  EXPECT_EQ(server.ask("GRANT UPDATE ON locks.own_claims TO worker"), "");
-  is(condition(place(server), "access"), "warning", "the role worker has UPDATE on own_claims",
-     "REVOKE UPDATE ON TABLE \"locks\".\"own_claims\" FROM \"worker\"");
-  EXPECT_EQ(server.ask("REVOKE ALL ON locks.own_claims FROM worker; GRANT SELECT ON locks.own TO public"),
-            "");
-  is(condition(place(server), "access"), "warning", "everybody has SELECT on own", "FROM PUBLIC");
-  EXPECT_EQ(server.ask("REVOKE ALL ON locks.own FROM public; GRANT CREATE ON SCHEMA locks TO worker"), "");
-  is(condition(place(server), "access"), "warning", "the role worker has CREATE on locks",
-     "REVOKE CREATE ON SCHEMA \"locks\" FROM \"worker\"");
-  EXPECT_EQ(server.ask("REVOKE CREATE ON SCHEMA locks FROM worker;"
-                       "GRANT EXECUTE ON FUNCTION locks.own_evict, locks.own_renew TO public"),
-            "");
-  // Of these alone: everybody needs layout and revision.
-  is(condition(place(server), "access"), "warning",
-     "everybody has EXECUTE on own_evict(text, bigint, bigint), own_renew(bytea)",
-     "REVOKE EXECUTE ON FUNCTION \"locks\".\"own_evict\"(text, bigint, bigint), "
-     "\"locks\".\"own_renew\"(bytea) FROM PUBLIC");
-  EXPECT_EQ(server.ask("REVOKE EXECUTE ON FUNCTION locks.own_evict(text, bigint, bigint), "
-                       "locks.own_renew(bytea) FROM PUBLIC"),
-            "");
-  is_kept(condition(place(server), "access"), "no other role");
-  EXPECT_EQ(server.ask("GRANT UPDATE (owner), SELECT (name) ON locks.own_claims TO worker"), "");
-  const auto columns = condition(place(server), "access");
-  is(columns, "warning", "the role worker has SELECT (name), UPDATE (owner) on own_claims",
-     "REVOKE SELECT (name), UPDATE (owner) ON TABLE \"locks\".\"own_claims\" FROM \"worker\"");
-  EXPECT_EQ(server.ask(columns["remedy"].get<std::string>()), "");
-  is_kept(condition(place(server), "access"), "no other role");
-}
-
-TEST_F(doctor_on_postgresql, finds_members_of_the_owner) {
-  postgresql_server server;
-  make_store(server);
-  EXPECT_EQ(server.ask("CREATE ROLE team; GRANT holdfast TO team; GRANT team TO worker"), "");
-  const auto found = findings(place(server), {});
-  const auto says = [&](const std::string& observed) {
-    return std::ranges::any_of(found, [&](const json& each) { return each["observed"] == observed; });
-  };
-  EXPECT_TRUE(says("the role team is a member of holdfast")) << found;
-  EXPECT_TRUE(says("the role worker is a member of team")) << found;
-  EXPECT_EQ(server.ask("REVOKE holdfast FROM team; GRANT pg_write_all_data TO team; REVOKE team FROM worker"),
-            "");
-  is(condition(place(server), "access"), "warning", "the role team is a member of pg_write_all_data",
-     "REVOKE \"pg_write_all_data\" FROM \"team\"");
-  EXPECT_EQ(server.ask("REVOKE pg_write_all_data FROM team"), "");
-  is_kept(condition(place(server), "access"), "no other role");
-}
-
-TEST_F(doctor_on_postgresql, finds_objects_of_others) {
-  postgresql_server server;
-  make_store(server);
-  EXPECT_EQ(server.ask("ALTER FUNCTION locks.own_evict OWNER TO worker"), "");
-  is(condition(place(server), "owner"), "broken", "the routine own_evict belongs to worker", "OWNER TO");
-  is_kept(condition(place(server) + "&owner=worker", "owner"), "trusted");
 }
 
 TEST_F(doctor_on_postgresql, finds_connections_that_run_out) {

@@ -77,6 +77,82 @@ class doctor_on_sqlite : public doctor_test {
   scratch_folder place_{"/dev/shm"};  // where nothing is said of cleaners
 };
 
+TEST_F(doctor_on_sqlite, says_of_a_file_in_each_state_what_the_golden_file_has) {
+  doctor_record said{"sqlite"};
+  const scratch_folder temporary{"/tmp"};
+  for (const char* each : {"locks.db", "new.db", "locks/locks.db", "below/locks.db"})
+    said.replace(file(each), "FILE");
+  said.replace(temporary.file("locks.db"), "FILE");
+  said.replace(place_.path().string(), "FOLDER");
+  said.replace(temporary.path().string(), "TEMPORARY");
+  said.replace_all(R"((uid|gid) \d+)", "$1 N");
+  said.replace_all(R"((chown|chgrp) \d+)", "$1 N");
+  said.replace_all(R"(\d+ MiB are free.*)", "N MiB are free");
+  said.replace_all(R"(has \d+ KiB)", "has N KiB");
+  said.replace_all(R"(token is 3\d\d\d s)", "token is 3600 s");
+  const auto chmod = [](const std::string& what_for, mode_t mode) {
+    ASSERT_EQ(::chmod(what_for.c_str(), mode), 0);
+  };
+  const auto folder = place_.path().string();
+  make_store();
+  look(said, "all in order", store());
+  look(said, "no file yet", "sqlite:" + file("new.db"));
+  write_file(file("new.db"), "");
+  look(said, "an empty file", "sqlite:" + file("new.db"));
+  look(said, "no folder yet", "sqlite:" + file("below/locks.db"));
+  EXPECT_FALSE(fs::exists(file("below")));
+  chmod(path(), 0644);
+  look(said, "others may read it, but do not reach it", store());
+  chmod(folder, 0755);
+  look(said, "others may read it", store());
+  chmod(path(), 0640);
+  look(said, "its group may read it", store());
+  chmod(path(), 0666);
+  look(said, "everybody may write it", store());
+  chmod(path(), 0664);
+  chmod(folder, 0750);
+  look(said, "its group may write it, and not its folder", store());
+  chmod(path(), 0644);
+  chmod(folder, 0770);
+  look(said, "its group may write its folder, and not the file", store());
+  chmod(path(), 0664);
+  chmod(folder, 01770);
+  look(said, "its folder is sticky", store());
+  chmod(path(), 0600);
+  chmod(folder, 0777);
+  look(said, "everybody may write its folder", store());
+  fs::create_directory(file("locks"));
+  chmod(file("locks"), 0700);
+  look(said, "everybody may rename its folder", "sqlite:" + file("locks/locks.db"));
+  chmod(folder, 0770);
+  look(said, "its group may rename its folder", "sqlite:" + file("locks/locks.db"));
+  chmod(folder, 0700);
+  look(said, "a folder for temporary files", "sqlite:" + temporary.file("locks.db"));
+  fs::create_hard_link(path(), file("other.db"));
+  look(said, "two names", store());
+  fs::remove(file("other.db"));
+  fs::create_symlink(file("elsewhere"), path() + "-wal");
+  look(said, "a -wal that is no file", store());
+  fs::remove(path() + "-wal");
+  fs::create_symlink(file("elsewhere"), path() + "-shm");
+  look(said, "a -shm that is no file", store());
+  fs::remove(path() + "-shm");
+  fs::remove_all(path() + "-wake");
+  fs::create_symlink(place_.path(), path() + "-wake");
+  look(said, "a -wake that is no folder", store());
+  fs::remove(path() + "-wake");
+  connection{path()}.execute("UPDATE holdfast_locks SET token = token + 3600000000");
+  look(said, "a token of the future", store());
+  connection{path()}.execute("UPDATE holdfast_locks SET token = token - 3600000000");
+  connection{path()}.execute("PRAGMA journal_mode = DELETE");
+  look(said, "a rollback journal", store());
+  connection{path()}.execute("ALTER TABLE holdfast_locks_sweeps RENAME TO theirs");
+  look(said, "no tables of that name", store());
+  connection{path()}.execute("PRAGMA user_version = 99");
+  look(said, "a newer layout", store());
+  said.compare();
+}
+
 TEST_F(doctor_on_sqlite, finds_a_file_in_order_and_leaves_nothing_behind) {
   make_store();
   const auto before = names();
@@ -105,18 +181,6 @@ TEST_F(doctor_on_sqlite, finds_a_file_in_order_while_clients_have_it_open) {
   EXPECT_EQ(names(), before);
   const auto shown = holdfast({"show", "nightly", "--json", "--store", store()});
   EXPECT_FALSE(parse_lines(shown.out).at(0)["holders"].empty());
-}
-
-TEST_F(doctor_on_sqlite, makes_no_file) {
-  const auto one = condition(store(), "file", 0);
-  EXPECT_EQ(one["result"], "kept");
-  EXPECT_EQ(one["observed"], "it is not there yet; the first lock makes it");
-  is(condition("sqlite:" + file("below/locks.db"), "rights", 2), "broken", "is not there, and is not made",
-     "mkdir -p");
-  EXPECT_FALSE(fs::exists(file("below")));
-  write_file(path(), "");
-  EXPECT_THAT(condition(store(), "file", 0)["observed"].get<std::string>(), HasSubstr("it is empty"));
-  EXPECT_EQ(fs::file_size(path()), 0U);
 }
 
 TEST_F(doctor_on_sqlite, refuses_a_file_of_another_program) {
@@ -158,58 +222,6 @@ TEST_F(doctor_on_sqlite, finds_a_lease_clock_whose_offset_it_cannot_read) {
   is(condition_in(*found, "lease clock"), "warning", "/proc is not mounted", "mount -t proc");
 }
 
-TEST_F(doctor_on_sqlite, finds_hard_links) {
-  make_store();
-  fs::create_hard_link(path(), file("other.db"));
-  const auto one = condition(store(), "names", 2);
-  is(one, "broken", "the file has 2 names", "-xdev -samefile");
-  EXPECT_THAT(one["remedy"].get<std::string>(), Not(HasSubstr("find '" + place_.path().string())))
-      << "the other name may be anywhere on the file system";
-}
-
-TEST_F(doctor_on_sqlite, finds_files_and_folders_that_everybody_may_write) {
-  make_store();
-  ASSERT_EQ(::chmod(path().c_str(), 0666), 0);
-  is(condition(store(), "permissions", 1), "warning", "everybody may write it");
-  ASSERT_EQ(::chmod(path().c_str(), 0600), 0);
-  ASSERT_EQ(::chmod(place_.path().c_str(), 0777), 0);
-  is(condition(store(), "folder", 1), "warning", "everybody may write it");
-  fs::create_directory(file("locks"));
-  ASSERT_EQ(::chmod(file("locks").c_str(), 0700), 0);
-  is(condition("sqlite:" + file("locks/locks.db"), "folder", 1), "warning",
-     "everybody may rename what is in it");
-}
-
-TEST_F(doctor_on_sqlite, finds_files_that_others_may_read_and_not_write) {
-  make_store();
-  EXPECT_EQ(condition(store(), "permissions", 0)["result"], "kept") << "it is made for its user alone";
-  ASSERT_EQ(::chmod(path().c_str(), 0644), 0);
-  EXPECT_EQ(condition(store(), "permissions", 0)["result"], "kept") << "others do not reach it";
-  ASSERT_EQ(::chmod(place_.path().c_str(), 0755), 0);
-  is(condition(store(), "permissions", 1), "warning", "everybody may read it, and not write it", "chmod o-r");
-  ASSERT_EQ(::chmod(path().c_str(), 0640), 0);
-  is(condition(store(), "permissions", 1), "warning", "its group may read it, and not write it", "chmod g-r");
-}
-
-TEST_F(doctor_on_sqlite, finds_a_store_among_temporary_files) {
-  const scratch_folder temporary{"/tmp"};
-  is(condition("sqlite:" + temporary.file("locks.db"), "cleaners", 1), "warning", "for temporary files",
-     "/var/lib");
-}
-
-TEST_F(doctor_on_sqlite, finds_permissions_of_a_group_that_do_not_go_together) {
-  make_store();
-  ASSERT_EQ(::chmod(path().c_str(), 0664), 0);
-  ASSERT_EQ(::chmod(place_.path().c_str(), 0750), 0);
-  is(condition(store(), "permissions", 1), "warning", "and not its folder");
-  ASSERT_EQ(::chmod(path().c_str(), 0644), 0);
-  ASSERT_EQ(::chmod(place_.path().c_str(), 0770), 0);
-  is(condition(store(), "folder", 1), "warning", "may not write the file");
-  ASSERT_EQ(::chmod(path().c_str(), 0664), 0);
-  ASSERT_EQ(::chmod(place_.path().c_str(), 01770), 0);
-  is(condition(store(), "folder", 1), "warning", "it is sticky");
-}
-
 TEST_F(doctor_on_sqlite, finds_a_user_who_may_only_read) {
   const auto folder = file("shared");
   const auto url = "sqlite:" + folder + "/locks.db";
@@ -229,21 +241,6 @@ TEST_F(doctor_on_sqlite, finds_a_user_who_may_only_read) {
   is(condition_in(lines[0]["findings"], "rights"), "broken", "", "give the user read and write permission");
 }
 
-TEST_F(doctor_on_sqlite, finds_foreign_files_beside_it) {
-  make_store();
-  fs::create_symlink(file("elsewhere"), path() + "-wal");
-  is(condition(store(), "neighbours", 2), "broken", "-wal is not a plain file",
-     "move it aside together with the database");
-  EXPECT_EQ(condition(store(), "file", 2)["result"], "unknown") << "nothing foreign is read";
-}
-
-TEST_F(doctor_on_sqlite, finds_a_wake_folder_that_is_not_used) {
-  make_store();
-  fs::remove_all(path() + "-wake");
-  fs::create_symlink(place_.path(), path() + "-wake");
-  is(condition(store(), "notifications", 1), "warning", "is a symbolic link");
-}
-
 TEST_F(doctor_on_sqlite, finds_a_reader_that_starves_the_checkpoint) {
   make_store();
   connection reader{path()};
@@ -255,12 +252,6 @@ TEST_F(doctor_on_sqlite, finds_a_reader_that_starves_the_checkpoint) {
   reader.execute("COMMIT");
   writer.execute("PRAGMA wal_checkpoint(PASSIVE)");
   EXPECT_EQ(condition(store(), "checkpoint", 0)["result"], "kept") << "the -wal keeps its size";
-}
-
-TEST_F(doctor_on_sqlite, finds_another_journal_mode) {
-  make_store();
-  connection{path()}.execute("PRAGMA journal_mode = DELETE");
-  is(condition(store(), "journal", 1), "warning", "the journal mode is a rollback journal");
 }
 
 /// A table that is larger than SQLite's cache, which the next change of it leaves half written.
@@ -300,12 +291,6 @@ TEST_F(doctor_on_sqlite, finds_a_process_that_keeps_the_file_locked) {
   is(condition(store(), "file", 1), "unknown", "");
 }
 
-TEST_F(doctor_on_sqlite, finds_a_newer_layout) {
-  make_store();
-  connection{path()}.execute("PRAGMA user_version = 99");
-  is(condition(store(), "layout", 2), "broken", "the file has the layout 99, and this Holdfast knows 1");
-}
-
 TEST_F(doctor_on_sqlite, finds_damage) {
   make_store();
   connection{path()}.execute(
@@ -322,12 +307,6 @@ TEST_F(doctor_on_sqlite, finds_damage) {
   };
   is(of("integrity"), "broken", "quick_check says: ");
   is_kept(of("wall clock"), "no token is ahead");
-}
-
-TEST_F(doctor_on_sqlite, finds_a_wall_clock_behind_the_tokens) {
-  make_store();
-  connection{path()}.execute("UPDATE holdfast_locks SET token = token + 3600000000");
-  is(condition(store(), "wall clock", 1), "warning", "s ahead of this host's wall clock");
 }
 
 TEST_F(doctor_on_sqlite, says_of_memory_how_far_it_reaches) {
