@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "runtime/io_deadline.hpp"
 #include "runtime/wakeup_fd.hpp"
+#include "stores/doctor/examination.hpp"
 #include "stores/scheme.hpp"
-#include "stores/vm_clock.hpp"
 
 namespace holdfast::stores {
 
@@ -105,37 +103,17 @@ database_schema make_schema(const store_url& url, std::string text, std::functio
           }};
 }
 
-namespace {
-
-/// Warns if the client's private key can be read by everybody. It is in the file of `cert` if the URL has no
-/// `key`. PostgreSQL's library checks its own keys.
-void examine_key(store_url url, std::vector<finding>& to) {
-  const auto certificate = url.take("cert");
-  const std::string file = url.take("key").value_or(certificate.value_or(""));
-  std::error_code problem;
-  const auto rights = std::filesystem::status(file, problem).permissions();
-  if (file.empty() || problem) return;
-  if ((rights & std::filesystem::perms::others_read) == std::filesystem::perms::none) {
-    to.push_back(
-        {"this host", "key", finding::grade::kept, "not everybody may read the key " + file, {}, {}});
-    return;
-  }
-  to.push_back({"this host", "key", finding::grade::warning,
-                "every user of this host may read the key " + file,
-                "whoever reads it may log in with it, as this client", "chmod o= '" + file + "'"});
-}
-
-}  // namespace
-
 std::vector<finding> diagnose(store_url url, const client_options& options) {
   require_password(url, options);
   const entry& found = entry_of(url);
-  const store_url whole = url;  // of which the store takes its options
+  store_url whole = url;  // of which the store takes its options
   try {
     auto all = found.diagnose(url, options);
-    examine_key(whole, all);
+    // The client's private key is in the file of `cert` if the URL has no `key`.
+    const auto certificate = whole.take("cert");
+    doctor::examine_key(whole.take("key").value_or(certificate.value_or("")), all);
     // Clients of the others stand still together with their store.
-    if (found.is_in_server()) all.push_back(vm_clock_finding(read_clock_facts()));
+    if (found.is_in_server()) doctor::examine_host_clock(doctor::host_clock(), all);
     return all;
   } catch (const runtime::connection_error& c) {
     throw error{c.reason.code, "cannot examine " + url.masked() + ": " + c.reason.message};

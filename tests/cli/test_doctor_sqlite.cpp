@@ -87,8 +87,6 @@ TEST_F(doctor_on_sqlite, says_of_a_file_in_each_state_what_the_golden_file_has) 
   said.replace(temporary.path().string(), "TEMPORARY");
   said.replace_all(R"((uid|gid) \d+)", "$1 N");
   said.replace_all(R"((chown|chgrp) \d+)", "$1 N");
-  said.replace_all(R"(\d+ MiB are free.*)", "N MiB are free");
-  said.replace_all(R"(has \d+ KiB)", "has N KiB");
   said.replace_all(R"(token is 3\d\d\d s)", "token is 3600 s");
   const auto chmod = [](const std::string& what_for, mode_t mode) {
     ASSERT_EQ(::chmod(what_for.c_str(), mode), 0);
@@ -158,10 +156,10 @@ TEST_F(doctor_on_sqlite, finds_a_file_in_order_and_leaves_nothing_behind) {
   const auto before = names();
   const auto run = holdfast({"doctor", "--store", store(), "--all"});
   EXPECT_EQ(run.status, 0) << run.out << run.err;
-  EXPECT_THAT(run.out,
-              AllOf(HasSubstr("all 15 checks passed"), HasSubstr("kept     journal: the journal mode is wal"),
-                    HasSubstr("kept     file: it can be read, and has "), Not(HasSubstr("vm clock")),
-                    Not(HasSubstr("mend:"))));
+  EXPECT_THAT(
+      run.out,
+      AllOf(HasSubstr("all 13 checks passed"), HasSubstr("kept     journal: the journal mode is wal"),
+            HasSubstr("kept     file: it can be read"), Not(HasSubstr("vm clock")), Not(HasSubstr("mend:"))));
   EXPECT_EQ(names(), before);
 }
 
@@ -177,7 +175,6 @@ TEST_F(doctor_on_sqlite, finds_a_file_in_order_while_clients_have_it_open) {
   const auto holder = start_holder("nightly", {"--store", store()});
   const auto before = names();
   EXPECT_EQ(condition(store(), "integrity", 0)["result"], "kept");
-  EXPECT_EQ(condition(store(), "checkpoint", 0)["result"], "kept");
   EXPECT_EQ(names(), before);
   const auto shown = holdfast({"show", "nightly", "--json", "--store", store()});
   EXPECT_FALSE(parse_lines(shown.out).at(0)["holders"].empty());
@@ -199,20 +196,6 @@ TEST_F(doctor_on_sqlite, finds_a_file_that_is_mounted_without_its_folder) {
   const auto found = findings_behind("mount --bind \"$0\" \"$0\"", path(), store());
   if (!found) GTEST_SKIP() << "a mount namespace is not permitted here";
   is(condition_in(*found, "mount"), "broken", "the file itself is a mount point", "mount the folder");
-}
-
-TEST_F(doctor_on_sqlite, finds_a_disk_that_is_nearly_full) {
-  fs::create_directory(file("small"));
-  const std::string url = "sqlite:" + file("small/locks.db");
-  const auto little = findings_behind("mount -t tmpfs -o size=1m none \"$0\"", file("small"), url);
-  if (!little) GTEST_SKIP() << "a mount namespace is not permitted here";
-  is(condition_in(*little, "space"), "warning", "1 MiB are free", "df -h");
-  const auto few = findings_behind("mount -t tmpfs -o size=1g,nr_inodes=5 none \"$0\"", file("small"), url);
-  ASSERT_TRUE(few);
-  is(condition_in(*few, "space"), "warning", "1024 MiB are free, and 4 inodes", "df -i");
-  const auto enough = findings_behind("mount -t tmpfs -o size=1g none \"$0\"", file("small"), url);
-  ASSERT_TRUE(enough);
-  is_kept(condition_in(*enough, "space"), "1024 MiB are free");
 }
 
 TEST_F(doctor_on_sqlite, finds_a_lease_clock_whose_offset_it_cannot_read) {
@@ -239,19 +222,6 @@ TEST_F(doctor_on_sqlite, finds_a_user_who_may_only_read) {
   const auto lines = parse_lines(run.out);
   ASSERT_EQ(lines.size(), 1U);
   is(condition_in(lines[0]["findings"], "rights"), "broken", "", "give the user read and write permission");
-}
-
-TEST_F(doctor_on_sqlite, finds_a_reader_that_starves_the_checkpoint) {
-  make_store();
-  connection reader{path()};
-  reader.execute("BEGIN; SELECT * FROM holdfast_locks");
-  connection writer{path()};
-  writer.execute("PRAGMA busy_timeout = 60000");
-  writer.execute("CREATE TABLE ballast (x); INSERT INTO ballast VALUES (zeroblob(5000000))");
-  is(condition(store(), "checkpoint", 1), "warning", "pages wait for a checkpoint, in a -wal of 4 MiB");
-  reader.execute("COMMIT");
-  writer.execute("PRAGMA wal_checkpoint(PASSIVE)");
-  EXPECT_EQ(condition(store(), "checkpoint", 0)["result"], "kept") << "the -wal keeps its size";
 }
 
 /// A table that is larger than SQLite's cache, which the next change of it leaves half written.

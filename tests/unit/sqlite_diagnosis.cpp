@@ -11,81 +11,12 @@
 
 #include "stores/sqlite/link/database.hpp"
 #include "stores/sqlite/link/diagnosis.hpp"
-#include "stores/sqlite/link/file_facts.hpp"
 #include "support/scratch_folder.hpp"
-#include "unit/findings.hpp"
 
 namespace holdfast::sqlite {
 namespace {
 
 using grade = finding::grade;
-
-file_facts in_order() {
-  file_facts facts;
-  facts.path = "/var/lib/app/locks.db";
-  facts.nearest_folder = facts.wanted_folder = "/var/lib/app";
-  facts.mount_point = "/var";
-  facts.above = {file_facts::entry{"/var/lib", 0, 0, S_IFDIR | 0755, 2}};
-  facts.file = file_facts::entry{facts.path, 0, 0, S_IFREG | 0600, 1, 32768};
-  facts.folder = file_facts::entry{facts.nearest_folder, 0, 0, S_IFDIR | 0700, 2};
-  facts.free_bytes = 1ULL << 30U;
-  return facts;
-}
-
-finding only(const file_facts& facts) { return test::only_broken(findings_of(facts)); }
-
-TEST(sqlite_diagnosis, tells_a_network_file_system_even_where_it_is_accepted) {
-  file_facts facts = in_order();
-  facts.network = "NFS";
-  EXPECT_EQ(only(facts).condition, "file system");
-  EXPECT_EQ(only(facts).result, grade::broken);
-  facts.accepts_network = true;
-  EXPECT_EQ(only(facts).result, grade::warning);
-}
-
-TEST(sqlite_diagnosis, tells_a_file_that_is_mounted_without_its_folder) {
-  file_facts facts = in_order();
-  facts.is_mounted_alone = true;
-  EXPECT_EQ(only(facts).condition, "mount");
-  EXPECT_EQ(only(facts).result, grade::broken);
-}
-
-TEST(sqlite_diagnosis, tells_a_disk_that_is_nearly_full) {
-  file_facts facts = in_order();
-  facts.free_bytes = 1000;
-  EXPECT_EQ(only(facts).condition, "space");
-  facts = in_order();
-  facts.counts_inodes = true;
-  facts.free_inodes = 3;
-  EXPECT_EQ(only(facts).condition, "space");
-  EXPECT_EQ(only(facts).observed, "1024 MiB are free, and 3 inodes");
-}
-
-TEST(sqlite_diagnosis, tells_a_clock_whose_offset_cannot_be_read) {
-  file_facts facts = in_order();
-  facts.has_proc = false;
-  EXPECT_EQ(only(facts).condition, "lease clock");
-}
-
-TEST(sqlite_diagnosis, tells_a_file_that_was_too_large_to_be_examined) {
-  file_facts facts = in_order();
-  facts.database = file_facts::content{};
-  facts.database->has_tables = true;
-  facts.database->journal_mode = "wal";
-  facts.database->newest_token = 0;
-  EXPECT_EQ(only(facts).condition, "integrity");
-  EXPECT_EQ(only(facts).result, grade::unknown);
-}
-
-TEST(sqlite_diagnosis, says_nothing_of_the_wall_clock_without_a_token) {
-  file_facts facts = in_order();
-  facts.database = file_facts::content{};
-  facts.database->has_tables = true;
-  facts.database->journal_mode = "wal";
-  facts.database->damage = "ok";
-  EXPECT_EQ(only(facts).condition, "wall clock");
-  EXPECT_EQ(only(facts).result, grade::unknown);
-}
 
 /// A file that a client changes, and closes, each time that the check of its integrity begins.
 class file_with_a_client {
@@ -163,66 +94,6 @@ TEST(sqlite_diagnosis, gives_up_where_clients_keep_coming) {
   EXPECT_EQ(condition(all, "file").observed, "clients come and go; look again");
   EXPECT_EQ(condition(all, "file").result, grade::unknown);
   EXPECT_EQ(condition(all, "integrity"), finding{}) << "nothing is said of a file that was half read";
-}
-
-TEST(sqlite_diagnosis, quotes_a_path_in_a_command) {
-  file_facts facts = in_order();
-  facts.path = "/it's here/locks.db";
-  facts.file->names = 2;
-  EXPECT_TRUE(only(facts).remedy.starts_with("find '/var' -xdev")) << "a name may be anywhere below";
-  EXPECT_NE(only(facts).remedy.find(R"(-samefile '/it'\''s here/locks.db')"), std::string::npos)
-      << only(facts).remedy;
-}
-
-TEST(sqlite_diagnosis, removes_no_file_with_commits) {
-  file_facts facts = in_order();
-  facts.wrong = wrong_neighbour{facts.path + "-shm", "is not a plain file"};
-  EXPECT_EQ(only(facts).observed, "/var/lib/app/locks.db-shm is not a plain file");
-  EXPECT_EQ(only(facts).remedy, "with all clients closed: rm '/var/lib/app/locks.db-shm'");
-  for (const char* suffix : {"-wal", "-journal"}) {
-    facts.wrong->path = facts.path + suffix;
-    EXPECT_EQ(only(facts).remedy.find("rm "), std::string::npos) << only(facts).remedy;
-    EXPECT_NE(only(facts).remedy.find("together with the database"), std::string::npos);
-  }
-}
-
-TEST(sqlite_diagnosis, tells_a_folder_whose_owner_could_replace_the_file) {
-  file_facts facts = in_order();
-  facts.user = 1000;
-  facts.file->owner = 1001;
-  for (file_facts::entry* folder : {&*facts.folder, &facts.above.front()}) {
-    for (const uid_t trusted : {0U, 1000U, 1001U}) {
-      folder->owner = trusted;
-      for (const finding& each : findings_of(facts)) EXPECT_EQ(each.result, grade::kept) << each.observed;
-    }
-    folder->owner = 1002;
-    EXPECT_EQ(only(facts).condition, "folder");
-    EXPECT_EQ(only(facts).result, grade::warning);
-    EXPECT_NE(only(facts).observed.find(folder->path + " has the mode"), std::string::npos);
-    folder->owner = 0;
-  }
-}
-
-TEST(sqlite_diagnosis, tells_a_folder_above_that_its_group_may_write) {
-  file_facts facts = in_order();
-  facts.above.front().mode = S_IFDIR | 0775;
-  EXPECT_EQ(only(facts).condition, "folder");
-  EXPECT_EQ(only(facts).remedy, "chmod g-w '/var/lib'");
-  facts.above.front().mode = S_IFDIR | S_ISVTX | 0775;
-  for (const finding& each : findings_of(facts)) EXPECT_EQ(each.result, grade::kept) << each.observed;
-}
-
-TEST(sqlite_diagnosis, opens_no_folder_of_the_system) {
-  file_facts facts = in_order();
-  facts.user = 1000;
-  facts.file.reset();
-  facts.folder.reset();
-  facts.nearest_folder = "/var/lib";
-  facts.access_problem = "the folder /var/lib/app is not there";
-  EXPECT_EQ(only(facts).condition, "rights");
-  EXPECT_NE(only(facts).remedy.find("mkdir -p '/var/lib/app' && chown 1000 '/var/lib/app'"),
-            std::string::npos)
-      << only(facts).remedy;
 }
 
 /// In a process of its own: nothing is closed to root, and nobody becomes root again.

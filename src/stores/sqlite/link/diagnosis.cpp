@@ -1,16 +1,16 @@
 #include "stores/sqlite/link/diagnosis.hpp"
 
+#include <array>
+#include <cstdio>
 #include <cstring>
-#include <fcntl.h>
 #include <filesystem>
+#include <optional>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "holdfast/error.hpp"
 #include "stores/sqlite/link/database.hpp"
-#include "stores/sqlite/link/file_facts.hpp"
 #include "stores/sqlite/link/file_reader.hpp"
 #include "stores/sqlite/link/fork_guard.hpp"
 #include "stores/sqlite/link/place.hpp"
@@ -19,157 +19,180 @@ namespace holdfast::sqlite {
 
 namespace {
 
+using doctor::facts;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
+using status = struct ::stat;
 
-bool exists(const std::string& path) {
-  struct stat info{};
-  return ::lstat(path.c_str(), &info) == 0;
-}
-
-std::int64_t wall_clock_us() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
-}
-
-/// The newest token; 0 without any. None: damage or another client keeps it from being read.
-std::optional<std::int64_t> newest_token_in(file_reader& from, const sql::tables& names) {
-  try {
-    return from.number("SELECT max(token) FROM " + names.locks);
-  } catch (const broken&) {  // the check of the file's integrity says why
-    return std::nullopt;
-  }
-}
-
-/// None: the file is empty. \throws broken, holdfast::error.
-std::optional<file_facts::content> content_of(file_reader& from, const std::string& path,
-                                              const sql::tables& names) {
-  if (from.required_number("SELECT count(*) FROM sqlite_master") == 0) return std::nullopt;
-  if (from.required_number("PRAGMA application_id") != application_id)
-    throw error{errc::foreign_store, path + " is a database of another program; choose another path"};
-  file_facts::content found;
-  found.known_layout = schema_version;
-  found.layout = from.required_number("PRAGMA user_version");
-  if (found.layout > schema_version) return found;
-  const auto has = [&](const std::string& table) {
-    return from.required_number("SELECT count(*) FROM sqlite_master WHERE name = '" + table + "'") > 0;
-  };
-  found.has_tables = has(names.locks) && has(names.claims) && has(names.sweeps);
-  if (!found.has_tables) return found;
-  found.journal_mode = from.journal_mode();
-  found.pages_in_wal = from.pages_in_wal();
-  found.newest_token =
-      newest_token_in(from, names);  // before the check of integrity, which may take all time
-  found.wall_clock_us = wall_clock_us();
-  found.damage = from.text("PRAGMA quick_check(1)");
+std::optional<status> status_of(const std::string& path) {
+  status found{};
+  if (::lstat(path.c_str(), &found) != 0) return std::nullopt;
   return found;
 }
 
-bool is_damaged(const std::optional<file_facts::content>& found) {
-  return found && found->damage && *found->damage != "ok";
+std::string parent_of(const std::string& path) { return std::filesystem::path{path}.parent_path().string(); }
+
+std::string described(const std::string& path, const status& one) {
+  std::array<char, 8> mode{};
+  std::snprintf(mode.data(), mode.size(), "%04o", static_cast<unsigned>(one.st_mode & 07777U));
+  return path + " has the mode " + mode.data() + ", and belongs to uid " + std::to_string(one.st_uid) +
+         ", gid " + std::to_string(one.st_gid);
+}
+
+// ---- its content
+
+/// Empty: the file is. \throws broken, holdfast::error.
+std::optional<facts> read_database(file_reader& from, const std::string& path, const sql::tables& names) {
+  if (from.required_number("SELECT count(*) FROM sqlite_master") == 0) return std::nullopt;
+  if (from.required_number("PRAGMA application_id") != application_id)
+    throw error{errc::foreign_store, path + " is a database of another program; choose another path"};
+  facts found;
+  const std::int64_t layout = from.required_number("PRAGMA user_version");
+  found.set("layout", layout);
+  found.set("known_layout", schema_version);
+  found.set_flag("newer_layout", layout > schema_version);
+  if (layout > schema_version) return found;
+  const auto has = [&](const std::string& table) {
+    return from.required_number("SELECT count(*) FROM sqlite_master WHERE name = '" + table + "'") > 0;
+  };
+  const bool has_tables = has(names.locks) && has(names.claims) && has(names.sweeps);
+  found.set_flag("tables", has_tables);
+  if (!has_tables) return found;
+  found.set("journal", from.journal_mode());
+  try {  // before the check of integrity, which may take all the time
+    const auto newest = from.number("SELECT max(token) FROM " + names.locks);
+    const std::chrono::microseconds now =
+        std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch());
+    if (newest) found.set("token_ahead_s", (std::max<std::int64_t>(*newest, 0) - now.count()) / 1'000'000);
+  } catch (const broken&) {
+    // The check of the file's integrity says why.
+  }
+  if (const auto damage = from.text("PRAGMA quick_check(1)")) found.set("damage", *damage);
+  return found;
 }
 
 /// What looks like damage, or like another program's file, may be a file that was half written. It counts
-/// only where nobody has written the file meanwhile.
-void read_content(file_facts& facts, const sql::tables& names, milliseconds limit) {
-  if (facts.wrong) {
-    facts.read_problem = "it was not read, because of the files beside it";
-    return;
-  }
+/// only if nobody has written the file meanwhile.
+facts read_content(const std::string& path, const sql::tables& names, milliseconds limit) {
+  const auto unread = [](const std::string& reason) {
+    facts of;
+    of.set("file", "unread");
+    of.set("read_problem", reason);
+    return of;
+  };
   fork_guard::close_inherited();
   const annotated::lock no_fork{fork_guard::reading()};
   const auto until = steady_clock::now() + limit;
   constexpr int tries = 3;
   for (int done = 0; done < tries; ++done) {
-    const file_state before = file_state::of(facts.path);
+    const file_state before = file_state::of(path);
     std::optional<file_reader> from;
-    const auto has_changed = [&] {
-      return file_state::of(facts.path) != before || (from && from->has_changed());
-    };
+    const auto has_changed = [&] { return file_state::of(path) != before || (from && from->has_changed()); };
     try {
-      from.emplace(facts.path, until);
-      facts.database = content_of(*from, facts.path, names);
-      const bool is_doubtful = from->is_without_locks() || is_damaged(facts.database);
-      if (!is_doubtful || !has_changed()) return;
+      from.emplace(path, until);
+      auto found = read_database(*from, path, names);
+      const bool is_damaged = found && found->has("damage") && found->text("damage") != "ok";
+      if ((from->is_without_locks() || is_damaged) && has_changed()) continue;
+      if (!found) found.emplace().set("file", "empty");
+      found->set("file", "read");
+      return *std::move(found);
     } catch (const broken& b) {
-      if (!has_changed()) {
-        if (b.cause.reason.code == errc::corrupt_store)
-          throw error{b.cause.reason.code, b.cause.reason.message};
-        facts.read_problem = b.cause.reason.message;
-        return;
-      }
+      if (has_changed()) continue;
+      const failure& reason = b.cause.reason;
+      if (reason.code == errc::corrupt_store) throw error{reason.code, reason.message};
+      return unread(reason.message);
     } catch (const error&) {
       if (!has_changed()) throw;
     }
   }
-  facts.database.reset();
-  facts.read_problem = "clients come and go; look again";
+  return unread("clients come and go; look again");
 }
 
-std::string folder_of(const std::string& path) { return std::filesystem::path{path}.parent_path().string(); }
+// ---- what is around it
 
-/// The same permissions, and to search it where the file can be read.
-bool fits(const struct stat& folder, const struct stat& database) {
-  const mode_t group = S_IRWXG;
-  const bool group_writes = (database.st_mode & S_IWGRP) != 0;
-  return !group_writes || (folder.st_gid == database.st_gid && (folder.st_mode & group) == group);
+std::string wake_problem_of(const std::string& wake, const status& database, const status& folder) {
+  const auto found = status_of(wake);
+  if (!found) return {};
+  if (S_ISLNK(found->st_mode)) return "is a symbolic link";
+  if (!S_ISDIR(found->st_mode)) return "is no folder";
+  if (!is_of_a_writer(*found, database, folder))
+    return "belongs to a user who may not write the database (uid " + std::to_string(found->st_uid) + ")";
+  const bool is_shared = (database.st_mode & S_IWGRP) != 0;
+  const bool lets_group_in = found->st_gid == database.st_gid && (found->st_mode & S_IRWXG) == S_IRWXG;
+  return is_shared && !lets_group_in ? "cannot be written by the group that may write the database" : "";
 }
 
-std::string wake_problem_of(const std::string& path) {
-  const std::string wake = path + "-wake";
-  struct stat info{};
-  struct stat database{};
-  struct stat folder{};
-  if (::lstat(wake.c_str(), &info) != 0 || ::lstat(path.c_str(), &database) != 0) return {};
-  if (::stat(folder_of(path).c_str(), &folder) != 0) return {};
-  if (S_ISLNK(info.st_mode)) return wake + " is a symbolic link";
-  if (!S_ISDIR(info.st_mode)) return wake + " is no folder";
-  if (!is_of_a_writer(info, database, folder)) {
-    return wake + " belongs to a user who may not write the database (uid " + std::to_string(info.st_uid) +
-           ")";
+/// Who may read the file, and not write it, and reaches it.
+std::string mere_readers(const std::string& path, const status& file) {
+  const auto is_reached_by = [&](mode_t search) {
+    for (std::string folder = path; folder != "/";) {
+      folder = parent_of(folder);
+      const auto found = status_of(folder);
+      if (!found || (found->st_mode & search) == 0) return false;
+    }
+    return true;
+  };
+  if ((file.st_mode & S_IROTH) != 0 && is_reached_by(S_IXOTH)) return "everybody";
+  const bool is_group = (file.st_mode & S_IRGRP) != 0 && (file.st_mode & S_IWGRP) == 0;
+  return is_group && is_reached_by(S_IXGRP | S_IXOTH) ? "group" : "";
+}
+
+/// Examines the folder of the file, and all above that are there. \return the nearest one to the file.
+std::string examine_folders(const std::string& path, const std::optional<status>& file,
+                            std::vector<finding>& to) {
+  const std::string own = parent_of(path);
+  std::string nearest;
+  for (std::string folder = own;; folder = parent_of(folder)) {
+    if (const auto found = status_of(folder)) {
+      if (nearest.empty()) nearest = folder;
+      const auto has = [&](mode_t bits) { return (found->st_mode & bits) != 0; };
+      facts of{path};
+      of.set("path", folder);
+      of.set("file", path);
+      of.set("user", ::geteuid());
+      of.set("gid", found->st_gid);
+      of.set("described", described(folder, *found));
+      of.set_flag("above", folder != own);
+      of.set_flag("stranger", found->st_uid != 0 && found->st_uid != ::geteuid() &&
+                                  (!file || found->st_uid != file->st_uid));
+      of.set_flag("everybody", has(S_IWOTH));
+      of.set_flag("group", has(S_IWGRP));
+      of.set_flag("sticky", has(S_ISVTX));
+      of.set_flag("group_has_file",
+                  !file || ((file->st_mode & S_IWGRP) != 0 && found->st_gid == file->st_gid));
+      doctor::examine(folder_conditions(), of, to);
+    }
+    if (folder == "/") return nearest;
   }
-  if (!fits(info, database)) return wake + " cannot be written by the group that may write the database";
+}
+
+std::string access_problem_of(const std::string& path, const std::string& nearest, bool is_there,
+                              bool makes_folders) {
+  const std::string folder = parent_of(path);
+  const auto lacks = [](const std::string& of, int rights) { return ::access(of.c_str(), rights) != 0; };
+  if (folder != nearest && !makes_folders) return "the folder " + folder + " is not there, and is not made";
+  if (folder != nearest && lacks(nearest, W_OK | X_OK)) {
+    return "the folder " + folder + " is not there, and this user may not make it in " + nearest + ": " +
+           std::strerror(errno);
+  }
+  if (folder == nearest && lacks(nearest, R_OK | W_OK | X_OK))
+    return "the folder " + nearest + " cannot be written by this user: " + std::strerror(errno);
+  if (is_there && lacks(path, R_OK | W_OK))
+    return std::string{"the file cannot be read and written by this user: "} + std::strerror(errno);
   return {};
 }
 
-std::string access_problem_of(const file_facts& facts) {
-  const auto lacks = [](const std::string& path, int rights) { return ::access(path.c_str(), rights) != 0; };
-  if (!facts.folder && !facts.makes_folders)
-    return "the folder " + facts.wanted_folder + " is not there, and is not made";
-  if (!facts.folder && lacks(facts.nearest_folder, W_OK | X_OK)) {
-    return "the folder " + facts.wanted_folder + " is not there, and this user may not make it in " +
-           facts.nearest_folder + ": " + std::strerror(errno);
-  }
-  if (facts.folder && lacks(facts.nearest_folder, R_OK | W_OK | X_OK))
-    return "the folder " + facts.nearest_folder + " cannot be written by this user: " + std::strerror(errno);
-  if (facts.file && lacks(facts.path, R_OK | W_OK))
-    return "the file cannot be read and written by this user: " + std::string{std::strerror(errno)};
-  return {};
-}
-
-void look_at_folders(file_facts& facts) {
-  const std::string folder = folder_of(facts.path);
-  facts.folder = file_facts::entry::of(folder);
-  facts.wanted_folder = folder;
-  facts.nearest_folder = folder;
-  while (!exists(facts.nearest_folder) && facts.nearest_folder != "/")
-    facts.nearest_folder = folder_of(facts.nearest_folder);
-  for (std::string above = folder; above != "/";) {
-    above = folder_of(above);
-    const auto entry = file_facts::entry::of(above);
-    if (entry) facts.above.push_back(*entry);
-  }
-  facts.mount_point = facts.nearest_folder;
-  while (!is_mount_point(facts.mount_point) && facts.mount_point != "/")
-    facts.mount_point = folder_of(facts.mount_point);
-  struct statfs system{};
-  if (::statfs(facts.nearest_folder.c_str(), &system) == 0) facts.network = network_filesystem(system.f_type);
-  struct statvfs room{};
-  if (::statvfs(facts.nearest_folder.c_str(), &room) == 0) {
-    facts.free_bytes = static_cast<std::uint64_t>(room.f_bavail) * room.f_frsize;
-    facts.free_inodes = room.f_favail;
-    facts.counts_inodes = room.f_files != 0;
-  }
+void look_at_file(const std::string& path, const status& file, const std::optional<status>& folder,
+                  facts& to) {
+  to.set("names", static_cast<std::int64_t>(file.st_nlink));
+  to.set("file_mode", described(path, file));
+  to.set("file_gid", file.st_gid);
+  to.set_flag("file_everybody", (file.st_mode & S_IWOTH) != 0);
+  to.set_flag("file_group", (file.st_mode & S_IWGRP) != 0);
+  if (!folder) return;
+  to.set_flag("folder_group", (folder->st_mode & (S_IWGRP | S_IWOTH)) != 0);
+  to.set("readers", mere_readers(path, file));
+  to.set("wake_problem", wake_problem_of(path + "-wake", file, *folder));
 }
 
 }  // namespace
@@ -181,22 +204,44 @@ std::vector<finding> diagnose(const std::string& path, const sql::tables& names,
   } catch (const error& e) {  // others are findings
     if (e.code() == errc::foreign_store || e.code() == errc::corrupt_store) throw;
   }
-  file_facts facts;
-  facts.path = path;
-  facts.user = ::geteuid();
-  facts.accepts_network = options.accepts_network;
-  facts.makes_folders = options.makes_folders;
-  facts.file = file_facts::entry::of(path);
-  look_at_folders(facts);
-  facts.is_mounted_alone = is_mount_point(path);
-  facts.has_proc = ::access("/proc/self", F_OK) == 0;
-  facts.access_problem = access_problem_of(facts);
-  facts.wake_problem = wake_problem_of(path);
-  facts.wrong = find_wrong_neighbour(path);
-  struct stat wal{};
-  if (::lstat((path + "-wal").c_str(), &wal) == 0) facts.wal_bytes = static_cast<std::uint64_t>(wal.st_size);
-  if (facts.file) read_content(facts, names, limit);
-  return findings_of(facts);
+  const auto file = status_of(path);
+  const auto wrong = find_wrong_neighbour(path);
+  facts of;
+  if (file && !wrong) of = read_content(path, names, limit);
+  of.subject = path;
+  of.set("file", file ? "unread" : "missing");
+  of.set("read_problem", "it was not read, because of the files beside it");
+  std::vector<finding> of_folders;
+  const std::string nearest = examine_folders(path, file, of_folders);
+  const auto folder = status_of(parent_of(path));
+  of.set("path", path);
+  of.set("user", ::geteuid());
+  of.set("folder", folder ? "there" : "missing");
+  of.set("folder_path", parent_of(path));
+  of.set("nearest", nearest);
+  std::string mount_point = nearest;
+  while (!is_mount_point(mount_point) && mount_point != "/") mount_point = parent_of(mount_point);
+  of.set("mount_point", mount_point);
+  struct statfs system{};
+  const char* const network =
+      ::statfs(nearest.c_str(), &system) == 0 ? network_filesystem(system.f_type) : nullptr;
+  if (network != nullptr) of.set("network", network);
+  of.set_flag("accepts_network", options.accepts_network);
+  of.set_flag("temporary", path.starts_with("/tmp/") || path.starts_with("/var/tmp/"));
+  of.set_flag("mounted_alone", is_mount_point(path));
+  of.set_flag("proc", ::access("/proc/self", F_OK) == 0);
+  of.set("access_problem", access_problem_of(path, nearest, file.has_value(), options.makes_folders));
+  of.set("wake", path + "-wake");
+  if (file) look_at_file(path, *file, folder, of);
+  if (wrong) {
+    of.set("neighbour", wrong->path);
+    of.set("neighbour_problem", wrong->problem);
+    of.set_flag("neighbour_is_index", wrong->path.ends_with("-shm"));
+  }
+  std::vector<finding> all;
+  doctor::examine(conditions(), of, all);
+  all.insert(all.end(), of_folders.begin(), of_folders.end());
+  return all;
 }
 
 }  // namespace holdfast::sqlite

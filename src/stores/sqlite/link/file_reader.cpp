@@ -158,23 +158,6 @@ file_reader::change_counter file_reader::counter() const {
   return found;
 }
 
-std::uint32_t file_reader::pages_in_wal() const {
-  constexpr int region = 32 * 1024;
-  constexpr std::size_t last_frame_at = 16;
-  constexpr std::size_t checkpointed_at = 96;
-  sqlite3_file* const file = opened();
-  if (before_.wal == file_identity{} || file == nullptr || file->pMethods->iVersion < 2) return 0;
-  volatile void* index = nullptr;
-  const int code = file->pMethods->xShmMap(file, 0, region, 0, &index);
-  if ((code != SQLITE_OK && code != SQLITE_READONLY) || index == nullptr) return 0;
-  const auto word = [&](std::size_t at) {
-    return *reinterpret_cast<const volatile std::uint32_t*>(static_cast<volatile char*>(index) + at);
-  };
-  const std::uint32_t checkpointed = word(checkpointed_at);
-  const std::uint32_t last = word(last_frame_at);
-  return last > checkpointed ? last - checkpointed : 0;
-}
-
 int file_reader::is_late(void* self) {
   return steady_clock::now() >= static_cast<file_reader*>(self)->until_ ? 1 : 0;
 }

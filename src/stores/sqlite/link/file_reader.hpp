@@ -52,9 +52,6 @@ class file_reader {
 
   /// The format that the file's header names.
   [[nodiscard]] std::string journal_mode() const;
-  /// How many pages of the -wal are not in the database yet. The index of the -wal, in the -shm, says so:
-  /// https://www.sqlite.org/walformat.html. 0 without a -wal, and where nobody has the file open.
-  [[nodiscard]] std::uint32_t pages_in_wal() const;
 
  private:
   using change_counter = std::array<unsigned char, 4>;

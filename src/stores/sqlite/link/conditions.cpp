@@ -1,0 +1,141 @@
+// What a file has to keep for locks to exclude one another: see docs/stores/sqlite.md.
+
+#include "stores/sqlite/link/diagnosis.hpp"
+
+namespace holdfast::sqlite {
+
+namespace {
+
+using doctor::condition;
+using doctor::grade;
+
+constexpr std::string_view two_stores = "SQLite's locks do not reach other hosts reliably: two may hold";
+constexpr std::string_view local = "choose a local folder, or a store with a server for locks between hosts";
+constexpr std::string_view can_take = "everybody on this host can take and end every lock";
+constexpr std::string_view readers_only =
+    "who may read it can keep all clients out, by a lock on a part of the -shm: leases are lost";
+
+constexpr condition of_file[]{
+    {"file", grade::kept, "file=missing", "it is not there yet; the first lock makes it"},
+    {"file", grade::kept, "file=read", "it can be read"},
+    {"file", grade::kept, "file=empty", "it is empty; the first lock makes its tables"},
+    {"file", grade::unknown, "", "{read_problem}",
+     "its layout, journal, integrity and tokens were not examined; locks meet the same", "fuser -v {'path'}"},
+    {"file system", grade::kept, "!network", "it is a local one"},
+    {"file system", grade::warning, "accepts_network=yes",
+     "{nearest} is on a network file system ({network}), and network_fs=1 accepts it", two_stores, local},
+    {"file system", grade::broken, "", "{nearest} is on a network file system ({network})",
+     "SQLite's locks do not reach other hosts reliably: two may hold, and clients refuse the file", local},
+    // A client leaves the times of the -shm as they are while it uses it, so that to a cleaner it grows old.
+    {"cleaners", grade::warning, "temporary=yes", "the file is in a folder for temporary files",
+     "programs that remove old files there (systemd-tmpfiles, tmpreaper) may remove the -shm of a running "
+     "client: "
+     "two may hold, and the file is damaged",
+     "with all clients closed: move the store to another folder, such as one below /var/lib"},
+    {"mount", grade::broken, "mounted_alone=yes", "the file itself is a mount point",
+     "processes that reach it by another folder have another -wal and -shm: two may hold, and the file is "
+     "damaged",
+     "mount the folder instead of the file"},
+    {"names", grade::kept, "names=1", "the file has one name"},
+    {"names", grade::broken, "names", "the file has {names} names (hard links)",
+     "processes that use another name have another -wal and -shm; clients refuse the file",
+     "find {'mount_point'} -xdev -samefile {'path'}; remove all names but one"},
+    {"rights", grade::kept, "!access_problem", "uid {user} may read and write the file and its folder"},
+    // What is there may be a folder of the system, which is not to be opened.
+    {"rights", grade::broken, "file=missing folder=there", "{access_problem}", "this user can take no lock",
+     "a folder of uid {user} for the store, in the URL: mkdir -p FOLDER && chown {user} FOLDER"},
+    {"rights", grade::broken, "file=missing", "{access_problem}", "this user can take no lock",
+     "a folder of uid {user} for the store, in the URL: mkdir -p {'folder_path'} && chown {user} "
+     "{'folder_path'}"},
+    {"rights", grade::broken, "", "{access_problem}", "this user can take no lock",
+     "give the user read and write permission for {'path'}, and read, write and search permission for "
+     "{'nearest'}"},
+    {"permissions", grade::warning, "file_everybody=yes", "{file_mode}: everybody may write it", can_take,
+     "chmod o-w {'path'}"},
+    {"permissions", grade::warning, "file_group=yes folder_group=no",
+     "{file_mode}: its group may write it, and not its folder",
+     "members of the group cannot make the -wal and -shm files: their locks fail",
+     "chgrp {file_gid} {'folder_path'} && chmod 2770 {'folder_path'}, or chmod g-w {'path'}"},
+    {"permissions", grade::warning, "readers=everybody",
+     "{file_mode}: everybody may read it, and not write it", readers_only,
+     "chmod o-r {'path'} ; with all clients closed, the same for its -wal and -shm, if they are there"},
+    {"permissions", grade::warning, "readers=group", "{file_mode}: its group may read it, and not write it",
+     readers_only,
+     "chmod g-r {'path'} ; with all clients closed, the same for its -wal and -shm, if they are there"},
+    {"permissions", grade::kept, "file_mode", "{file_mode}"},
+    {"neighbours", grade::kept, "!neighbour", "-wal, -shm and -journal are the database's own, or not there"},
+    // The index can be made again from the -wal. The others have commits that are nowhere else.
+    {"neighbours", grade::broken, "neighbour_is_index=yes", "{neighbour} {neighbour_problem}",
+     "another user could bring content into the database; clients refuse the file",
+     "with all clients closed: rm {'neighbour'}"},
+    {"neighbours", grade::broken, "", "{neighbour} {neighbour_problem}",
+     "another user could bring content into the database; clients refuse the file",
+     "with all clients closed: move it aside together with the database: commits in it are lost, and tokens "
+     "may "
+     "fall: mkdir DIR && mv {'neighbour'} {'path'} DIR"},
+    {"notifications", grade::kept, "!wake_problem", "the -wake folder can be used, or is not there yet"},
+    {"notifications", grade::warning, "", "{wake} {wake_problem}",
+     "it is not used: waiters find their grant by polling, up to a third of their ttl late",
+     "with all clients closed: rm -r {'wake'}"},
+    {"lease clock", grade::kept, "proc=yes", "the offset of a time namespace can be read"},
+    {"lease clock", grade::warning, "", "/proc is not mounted",
+     "in a time namespace this process has another lease clock than the others: two may hold",
+     "mount -t proc proc /proc"},
+    {"layout", grade::broken, "newer_layout=yes",
+     "the file has the layout {layout}, and this Holdfast knows {known_layout}",
+     "this Holdfast refuses the file", "update Holdfast on this host, or choose another path"},
+    {"layout", grade::kept, "tables=no", "it has no such tables yet; the first lock makes them"},
+    {"layout", grade::kept, "layout", "layout {layout}"},
+    {"journal", grade::kept, "journal=wal", "the journal mode is wal"},
+    {"journal", grade::warning, "journal", "the journal mode is {journal}",
+     "another program writes the file, which has to be left alone; the next client sets wal again",
+     "find that program: fuser -v {'path'}"},
+    {"integrity", grade::kept, "damage=ok", "quick_check finds no damage"},
+    {"integrity", grade::broken, "damage", "quick_check says: {damage}",
+     "locks fail, or do not exclude one another",
+     "with all clients closed: move the file away with its -wal and -shm"},
+    {"integrity", grade::unknown, "tables=yes", "the file is too large to be examined in the time for it",
+     "damage would make locks fail", "sqlite3 {'path'} 'PRAGMA integrity_check'"},
+    // Tokens of a busy name run ahead of the clock.
+    {"wall clock", grade::warning, "token_ahead_s>=1",
+     "the newest token is {token_ahead_s} s ahead of this host's wall clock",
+     "tokens of a name that is forgotten, and of a new file, may fall below the old ones",
+     "timedatectl set-ntp true; leave the file in place until the clock has passed the token"},
+    {"wall clock", grade::kept, "token_ahead_s", "no token is ahead of this host's wall clock"},
+    {"wall clock", grade::unknown, "tables=yes", "the newest token could not be read",
+     "a clock that was set back would not be noticed",
+     "mend the file's integrity first; look again when the host is less busy"},
+};
+
+/// Of its folder, and of each folder above, whose writers could put another one in its place.
+constexpr condition of_folder[]{
+    {"folder", grade::warning, "stranger=yes",
+     "{described}: its owner is neither root, nor uid {user}, nor the owner of the file",
+     "its owner can put another store in the place of this one: two may hold",
+     "with all clients closed: move the store to where all folders above are of root or of its users"},
+    {"folder", grade::warning, "above=yes sticky=no everybody=yes",
+     "{described}: everybody may rename what is in it",
+     "everybody on this host can put another store in the place of this one: two may hold",
+     "chmod o-w {'path'}"},
+    {"folder", grade::warning, "above=yes sticky=no group=yes",
+     "{described}: its group may rename what is in it",
+     "each member of the group can put another store in the place of this one: two may hold",
+     "chmod g-w {'path'}"},
+    {"folder", grade::warning, "above=no everybody=yes", "{described}: everybody may write it", can_take,
+     "move the store into a folder of its own: install -d -m 0700 DIR, or -m 2770 -g GROUP"},
+    {"folder", grade::warning, "above=no group=yes sticky=yes", "{described}: it is sticky",
+     "if fs.protected_regular is set, SQLite cannot open a -wal of another user: locks fail",
+     "chmod -t {'path'}"},
+    {"folder", grade::warning, "above=no group=yes group_has_file=no",
+     "{described}: its group may write it, and may not write the file",
+     "members of the group can replace the file, and so take and end every lock",
+     "chgrp {gid} {'file'} && chmod g+rw {'file'}, or chmod g-w {'path'}"},
+    {"folder", grade::kept, "above=no", "{described}"},
+};
+
+}  // namespace
+
+std::span<const condition> conditions() { return of_file; }
+std::span<const condition> folder_conditions() { return of_folder; }
+
+}  // namespace holdfast::sqlite
