@@ -9,7 +9,6 @@
 #include "doctor_fixture.hpp"
 #include "support/fault_proxy.hpp"
 #include "support/redis_server.hpp"
-#include "support/small_disk.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -32,9 +31,7 @@ TEST_F(doctor, says_of_a_server_in_each_state_what_the_golden_file_has) {
   doctor_record said{"redis"};
   said.replace("127.0.0.1:" + std::to_string(server.port()), "SERVER");
   said.replace("127.0.0.1:" + std::to_string(replica.port()), "REPLICA");
-  said.replace_all("version of SERVER: kept: .*", "version of SERVER: kept: 7");
-  said.replace_all(R"(takes \d+ us)", "takes N us");
-  said.replace_all(R"(\d+ of 10000 connections)", "N of 10000 connections");
+  said.replace_all("version of (SERVER|REPLICA): kept: .*", "version of $1: kept: 7");
   said.replace_all(R"(for (2\d|30) s\b)", "for N s");
   said.replace_all(R"(clock is (360|359)\d+ (m?s))", "clock is 1 h");
 
@@ -111,8 +108,6 @@ TEST_F(doctor, says_to_users_of_few_rights_what_the_golden_file_has) {
   said.replace("127.0.0.1:" + std::to_string(server.port()), "SERVER");
   said.replace_all("version of SERVER: kept: .*", "version of SERVER: kept: 7");
   said.replace_all(R"(for \d+ s)", "for N s");
-  said.replace_all(R"(takes \d+ us)", "takes N us");
-  said.replace_all(R"(\d+ of 10000 connections)", "N of 10000 connections");
   const auto as = [&](const std::string& user, const strings& changes, const std::string& rest = {}) {
     strings all{"ACL", "SETUSER", user, "on", ">secret", "~*", "&*", "+@all"};
     all.insert(all.end(), changes.begin(), changes.end());
@@ -141,7 +136,7 @@ TEST_F(doctor, finds_a_server_in_order) {
   const auto run = holdfast({"doctor", "--store", server.guarded_url(), "--all"});
   EXPECT_EQ(run.status, status_in_order()) << run.out << run.err;
   EXPECT_THAT(of_store(run.out),
-              AllOf(HasSubstr("127.0.0.1:" + std::to_string(server.port()) + ": all 15 checks passed"),
+              AllOf(HasSubstr("127.0.0.1:" + std::to_string(server.port()) + ": all 10 checks passed"),
                     HasSubstr("kept     eviction: maxmemory is not set"),
                     HasSubstr("kept     rights: the user default has all"), Not(HasSubstr("mend:"))));
   EXPECT_THAT(run.out, AllOf(HasSubstr("this host: "), HasSubstr(" vm clock: ")));
@@ -150,57 +145,6 @@ TEST_F(doctor, finds_a_server_in_order) {
 
 TEST_F(doctor, tells_a_store_that_is_away_as_other_commands_do) {
   expect_out_of_reach("redis://127.0.0.1:1");
-}
-
-TEST_F(doctor, finds_a_disk_that_cannot_be_written) {
-  redis_server server;
-  server.forget_start();
-  server.ask({"CONFIG", "SET", "dbfilename", "dump.rdb"});
-  ASSERT_EQ(std::filesystem::create_directory(server.file("dump.rdb")), true);
-  server.ask({"CONFIG", "SET", "save", "3600 1"});
-  server.ask({"BGSAVE"});
-  ASSERT_TRUE(eventually([&] { return server.info_text("rdb_last_bgsave_status") == "err"; }));
-  is(condition(server.guarded_url(), "disk", 2), "broken", "the last snapshot has failed");
-  server.ask({"CONFIG", "SET", "stop-writes-on-bgsave-error", "no"});
-  is(condition(server.guarded_url(), "disk", 1), "warning", "the last snapshot has failed");
-  server.ask({"CONFIG", "SET", "stop-writes-on-bgsave-error", "yes"});
-  server.ask({"CONFIG", "SET", "save", ""});
-  is(condition(server.guarded_url(), "disk", 1), "warning", "the last snapshot has failed");
-}
-
-TEST_F(doctor, finds_an_append_only_file_that_cannot_be_written) {
-  // Its data are on a disk of one MiB, which this server alone sees.
-  const auto disk = file("disk");
-  std::filesystem::create_directory(disk);
-  write_file(
-      file("on_disk"),
-      "#!/bin/sh\nexec unshare --map-root-user --mount sh -c 'mount -t tmpfs -o size=1m none \"$0\" && "
-      "exec \"$@\"' '" +
-          disk + "' '" + redis_server::usual_program() + "' \"$@\"\n");
-  std::filesystem::permissions(file("on_disk"), std::filesystem::perms::owner_all);
-  if (process{scratch_, {file("on_disk"), "--version"}, {}}.wait().status != 0)
-    GTEST_SKIP() << "a mount namespace is not permitted here";
-  redis_server server{
-      {.program = file("on_disk"), .lines = {"dir " + disk, "appendonly yes", "appendfsync everysec"}}};
-  server.forget_start();
-  is_kept(condition(server.guarded_url(), "disk", 0));
-  fill_small_disk(server.pid(), disk);
-  server.ask({"SET", "theirs", std::string(10'000, 'x')});
-  ASSERT_TRUE(eventually([&] { return server.info_text("aof_last_write_status") == "err"; }));
-  is(condition(server.guarded_url(), "disk", 2), "broken",
-     "the last write to the append-only file has failed");
-  clear_small_disk(server.pid(), disk);
-  ASSERT_TRUE(eventually([&] { return server.info_text("aof_last_write_status") == "ok"; }));
-  is_kept(condition(server.guarded_url(), "disk", 0));
-}
-
-TEST_F(doctor, finds_a_server_that_is_far_away) {
-  redis_server server;
-  server.forget_start();
-  fault_proxy far{server.port()};
-  far.interfere(direction::to_client, {.delay = std::chrono::milliseconds{100}});
-  is(condition("redis://127.0.0.1:" + std::to_string(far.port()), "latency", 1), "warning",
-     "a script takes 1", "redis-cli --latency");
 }
 
 TEST_F(doctor, finds_a_virtual_machine_whose_clock_stands_still_with_it) {
@@ -297,31 +241,6 @@ TEST_F(doctor, finds_an_old_version) {
   });
   is(condition("redis://127.0.0.1:" + std::to_string(old.port()), "version", 1), "warning", "6.0.1",
      "Redis 6.2 or newer");
-}
-
-TEST_F(doctor, finds_connections_that_run_out) {
-  redis_server server;
-  server.forget_start();
-  server.ask({"CONFIG", "SET", "maxclients", "2"});
-  is(condition(server.guarded_url(), "connections", 1), "warning", "of 2 connections are in use");
-}
-
-TEST_F(doctor, finds_keys_of_other_layouts) {
-  redis_server server;
-  server.forget_start();
-  const auto url = server.guarded_url();
-  ASSERT_EQ(holdfast({"run", "x", "--store", url, "--", "true"}).status, 0);
-  is_kept(condition(url, "layout", 0), "the side keys are of this version's layout");
-  server.ask({"ZADD", side_key("x", "queue"), "1", "a"});
-  server.ask({"PEXPIRE", side_key("x", "queue"), "3600000"});
-  is(condition(url, "layout", 1), "warning", "keys of Holdfast 0.1 that are left: 1", "end by themselves");
-  server.ask({"HSET", side_key("x", "claims"), "a", "b"});
-  is(condition(url, "layout", 1), "warning", "keys of Holdfast 0.1 that are left: 2",
-     "redis-cli DEL \"$(printf '%s\\037%s' '{holdfast:x}' claims)\"");
-  server.ask({"DEL", side_key("x", "queue"), side_key("x", "claims")});
-  server.ask({"SET", side_key("x", "votes"), "1"});
-  is(condition(url, "layout", 1), "warning", "keys below the prefix of no layout that this version knows: 1",
-     "redis-cli TYPE ");
 }
 
 TEST_F(doctor, looks_at_the_first_keys_of_many) {

@@ -50,8 +50,6 @@ TEST_F(doctor_of_many, says_of_sentinels_what_the_golden_file_has) {
     said.replace(place(ports[i]), "SENTINEL" + std::to_string(i + 1));
   said.replace(place(group.port(group.primary_index())), "PRIMARY");
   said.replace_all("version of PRIMARY: kept: .*", "version of PRIMARY: kept: 7");
-  said.replace_all(R"(takes \d+ us)", "takes N us");
-  said.replace_all(R"(\d+ of 10000 connections)", "N of 10000 connections");
   said.replace_all(R"(for \d+ s)", "for N s");
   const auto url = group.guarded_url();
   look(said, "all in order but for the primary", url);
@@ -76,8 +74,6 @@ TEST_F(doctor_of_many, says_of_a_cluster_what_the_golden_file_has) {
   doctor_record said{"cluster"};
   for (std::size_t i = 0; i < 3; ++i) said.replace(place(cluster.port(i)), "NODE" + std::to_string(i + 1));
   said.replace_all("version of (NODE.): kept: .*", "version of $1: kept: 7");
-  said.replace_all(R"(takes \d+ us)", "takes N us");
-  said.replace_all(R"(\d+ of 10000 connections)", "N of 10000 connections");
   const auto url = cluster.guarded_url();
   look(said, "all in order but for replicas", url);
   cluster.node(0).ask({"ACL", "SETUSER", "blind", "on", ">secret", "~*", "&*", "+@all", "-cluster|info"});
@@ -95,37 +91,16 @@ TEST_F(doctor_of_many, says_of_a_cluster_what_the_golden_file_has) {
   said.compare();
 }
 
-TEST_F(doctor_of_many, counts_the_sentinels_that_the_url_does_not_name) {
+TEST_F(doctor_of_many, hears_a_sentinel_that_reaches_too_few_others) {
   sentinel_group group{patient()};
-  const auto ports = group.sentinel_ports();
-  const auto one = group.url_at({ports[0]});
-  EXPECT_THAT(findings_of("quorum", one, 2), ElementsAre(HasSubstr(" kept: 3 of 3 Sentinels can vote")));
-  EXPECT_THAT(findings_of("addresses", one, 2), ElementsAre(HasSubstr("warning: the URL names one of them")));
-
-  // A Sentinel that is away counts for the others until they have noticed.
-  const auto two = group.url_at({ports[0], ports[1]});
+  const auto url = group.url_at({group.sentinel_ports()[1]});
+  const auto quorum = [&] { return findings_of("quorum", url, 2).at(0); };
+  EXPECT_THAT(quorum(), HasSubstr(" kept: Sentinels say: OK 3 usable Sentinels"));
   group.sentinel(1).ask({"SENTINEL", "SET", "mymaster", "down-after-milliseconds", "1000"});
   group.sentinel(0).kill();
-  EXPECT_THAT(findings_of("sentinel", two, 2),
-              Contains(HasSubstr(place(ports[0]) + " warning: cannot connect")));
-  const auto quorum = [&] { return findings_of("quorum", two, 2).at(0); };
-  EXPECT_TRUE(
-      eventually([&] { return quorum().find(" warning: 2 of 3 Sentinels can vote") != std::string::npos; }));
   group.sentinel(2).kill();
   EXPECT_TRUE(eventually([&] { return quorum().find(" broken: ") != std::string::npos; }));
-  EXPECT_THAT(quorum(), HasSubstr(place(ports[1]) + " says: NOQUORUM 1 usable Sentinels"));
-}
-
-TEST_F(doctor_of_many, finds_sentinels_that_are_too_few) {
-  sentinel_group group{patient()};
-  const auto ports = group.sentinel_ports();
-  group.sentinel(2).kill();
-  for (const std::size_t each : {0U, 1U}) group.sentinel(each).ask({"SENTINEL", "RESET", "mymaster"});
-  const auto two = group.url_at({ports[0], ports[1]});
-  EXPECT_TRUE(eventually([&] {
-    const auto found = findings_of("size", two, 2);
-    return found.size() == 1 && found[0].find(" warning: 2 Sentinels monitor it") != std::string::npos;
-  }));
+  EXPECT_THAT(quorum(), HasSubstr(" says: NOQUORUM 1 usable Sentinels"));
 }
 
 TEST_F(doctor_of_many, names_the_commands_that_make_sentinels_agree) {
@@ -163,8 +138,6 @@ TEST_F(doctor_of_many, tells_what_the_nodes_say_of_their_cluster) {
   for (std::size_t i = 0; i < cluster.node_count(); ++i)
     cluster.node(i).ask({"CONFIG", "SET", "cluster-replica-no-failover", "yes"});
   const auto url = cluster.guarded_url();
-  EXPECT_THAT(findings_of("failover", url, 1),
-              AllOf(SizeIs(3), Each(HasSubstr(" kept: 1 replica follows it"))));
   const auto state = [&](std::size_t node) {
     for (const auto& each : findings_of("cluster state", url, 2))
       if (each.starts_with(place(cluster.port(node)))) return each;

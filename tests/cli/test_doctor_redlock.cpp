@@ -41,8 +41,6 @@ TEST_F(doctor_on_redlock, says_of_a_set_what_the_golden_file_has) {
   said.replace_all(R"(-p \d+)", "-p PORT");
   said.replace_all("SERVER.,SERVER.,SERVER.", "SERVERS");
   said.replace_all("version of ([A-Z]+.): kept: .*", "version of $1: kept: 7");
-  said.replace_all(R"(takes \d+ us)", "takes N us");
-  said.replace_all(R"(\d+ of 10000 connections)", "N of 10000 connections");
   said.replace_all(R"(it began \d+ s ago)", "it began N s ago");
   said.replace_all(R"(of SERVER([13]) and SERVER2 are (\d)\d\d\d ms)", "of SERVERn and SERVER2 are $2... ms");
   said.replace_all(R"(of SERVER([13]) and SERVER2 are (\d)\d\d\d\d ms)",

@@ -5,33 +5,38 @@
 #include <exception>
 #include <iterator>
 #include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 
+#include "base/shell_word.hpp"
 #include "runtime/signals.hpp"
 #include "runtime/wakeup_fd.hpp"
 #include "stores/quorum/protocol/problem_list.hpp"
+#include "stores/redis/link/conditions.hpp"
 #include "stores/redis/link/conversation.hpp"
-#include "stores/redis/link/server_questions.hpp"
-#include "stores/redis/link/set_findings.hpp"
+#include "stores/redis/link/questions.hpp"
+#include "stores/redis/link/self_description.hpp"
+#include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/replies.hpp"
-#include "stores/redis/protocol/sentinel_findings.hpp"
+#include "stores/redis/protocol/server_answers.hpp"
 #include "stores/redis/protocol/slot_map.hpp"
 
 namespace holdfast::redis {
 
 namespace {
 
+using doctor::examine;
+using doctor::facts;
 using std::chrono::milliseconds;
-using grade = finding::grade;
 
 constexpr std::size_t most_primaries = 200;  // whatever a cluster's map says
 constexpr std::size_t most_threads = 32;     // beside this one
 
-/// The servers of a URL, one after the other.
+failure not_redis(const parser::garbage& g) {
+  return {errc::corrupt_store, std::string{"it does not answer as Redis does: "} + g.what()};
+}
+
+/// The servers of a URL.
 class survey {
  public:
   survey(const settings& in, milliseconds longest_ttl) : in_{in}, longest_ttl_{longest_ttl} {
@@ -46,42 +51,31 @@ class survey {
     } else if (in_.is_quorum()) {
       examine_quorum();
     } else {
-      examine(facts_of(in_, in_.server, secure_.get(), never_.descriptor()));
+      examine_server(ask_server(in_, in_.server, false, longest_ttl_, secure_.get(), never_.descriptor()));
     }
     return std::move(found_);
   }
 
  private:
-  [[nodiscard]] conversation talk_to(const server_address& to, const credentials& login) const {
-    return {in_, to, login, secure_.get(), never_.descriptor()};
-  }
-  void add(std::string subject, std::string condition, grade result, std::string observed,
-           std::string meaning = {}, std::string remedy = {}) {
-    found_.push_back({std::move(subject), std::move(condition), result, std::move(observed),
-                      std::move(meaning), std::move(remedy)});
-  }
-
-  server_facts examine(server_facts facts) {
-    facts.has_failover = has_failover_;
-    std::ranges::move(findings_of(facts, in_.speech, longest_ttl_), std::back_inserter(found_));
-    return facts;
-  }
-
   /// Of one of several servers that are asked at the same time.
   struct answer {
-    std::optional<server_facts> facts;
-    failure problem;           // where there are none
+    std::optional<server_answers> said;
+    failure problem;           // if there are none
     std::exception_ptr error;  // what is no fault of the server
   };
-  static failure not_redis(const parser::garbage& g) {
-    return {errc::corrupt_store, std::string{"it does not answer as Redis does: "} + g.what()};
+
+  void examine_server(const server_answers& one) {
+    examine(server_conditions(), one.said, found_);
+    examine(doctor::clock_conditions(), one.said, found_);
+    for (const facts& each : one.lacking) examine(right_conditions(), each, found_);
+    examine(fence_conditions(), one.fences, found_);
   }
-  [[nodiscard]] answer ask_server(const server_address& at) const noexcept;
+  /// Never throws: it runs on a thread.
+  [[nodiscard]] answer ask(const server_address& at) const noexcept;
   [[nodiscard]] std::vector<answer> ask_at_once(const std::vector<server_address>& servers) const;
-  /// Empty: it does not answer, which is a finding.
-  std::optional<server_facts> add_answer(const server_address& at, answer from, grade if_silent,
-                                         const std::string& meaning);
-  [[nodiscard]] sentinel_facts hear_sentinel(const server_address& at) const;
+  /// \param meaning of its silence. \return whether it has answered.
+  bool examine_answer(const server_address& at, const answer& from, const std::string& meaning);
+  [[nodiscard]] sentinel_answers hear_sentinel(const server_address& at) const;
   [[nodiscard]] slot_map slots() const;
   void examine_sentinels();
   void examine_cluster();
@@ -95,13 +89,66 @@ class survey {
   std::vector<finding> found_;
 };
 
+// ---- several servers
+
+survey::answer survey::ask(const server_address& at) const noexcept {
+  answer of;
+  try {
+    of.said = ask_server(in_, at, has_failover_, longest_ttl_, secure_.get(), never_.descriptor());
+  } catch (const connection_error& c) {
+    of.problem = c.reason;
+  } catch (const parser::garbage& g) {
+    of.problem = not_redis(g);
+  } catch (...) {
+    of.error = std::current_exception();
+  }
+  return of;
+}
+
+/// Several of them may be silent, each for the whole time limit. As many answers as there are servers.
+std::vector<survey::answer> survey::ask_at_once(const std::vector<server_address>& servers) const {
+  std::vector<answer> all(servers.size());
+  std::atomic<std::size_t> next = 0;
+  const auto ask_next = [&] {
+    for (std::size_t i = next++; i < servers.size(); i = next++) all[i] = ask(servers[i]);
+  };
+  std::vector<std::thread> threads;
+  threads.reserve(std::min(servers.size(), most_threads));
+  bool has_room = true;
+  while (has_room && threads.size() < std::min(servers.size(), most_threads)) {
+    try {
+      threads.push_back(runtime::quiet_thread(ask_next));
+    } catch (...) {  // this thread asks the rest
+      has_room = false;
+    }
+  }
+  ask_next();
+  for (std::thread& each : threads) each.join();
+  return all;
+}
+
+bool survey::examine_answer(const server_address& at, const answer& from, const std::string& meaning) {
+  if (from.error) std::rethrow_exception(from.error);
+  if (from.said) {
+    examine_server(*from.said);
+    return true;
+  }
+  facts of{at.place()};
+  of.set("problem", from.problem.message);
+  of.set("meaning", meaning);
+  of.set_flag("votes", in_.is_quorum());
+  of.set_flag("is_refused", from.problem.code == errc::permission_denied);
+  examine(answer_conditions(), of, found_);
+  return false;
+}
+
 // ---- Sentinels
 
-sentinel_facts survey::hear_sentinel(const server_address& at) const {
-  sentinel_facts silent;
+sentinel_answers survey::hear_sentinel(const server_address& at) const {
+  sentinel_answers silent;
   silent.place = at.place();
   try {
-    return facts_of_sentinel(in_, at, secure_.get(), never_.descriptor());
+    return ask_sentinel(in_, at, secure_.get(), never_.descriptor());
   } catch (const connection_error& c) {
     silent.problem = c.reason;
   } catch (const parser::garbage& g) {
@@ -114,16 +161,20 @@ sentinel_facts survey::hear_sentinel(const server_address& at) const {
 
 void survey::examine_sentinels() {
   has_failover_ = true;
-  std::vector<sentinel_facts> all;
-  all.reserve(in_.sentinel.addresses.size());
+  std::vector<sentinel_answers> all;
   for (const server_address& each : in_.sentinel.addresses) all.push_back(hear_sentinel(each));
-  const auto is_silent = [](const sentinel_facts& each) { return !each.problem.message.empty(); };
+  const auto is_silent = [](const sentinel_answers& each) { return !each.problem.message.empty(); };
   if (std::ranges::all_of(all, is_silent)) throw connection_error{all.back().problem};
-  std::ranges::move(findings_of(all, in_.sentinel.primary, in_.sentinel.login.user),
-                    std::back_inserter(found_));
+  for (const sentinel_answers& each : all) {
+    facts of{each.place};
+    of.set("primary", in_.sentinel.primary);
+    of.set("problem", each.problem.message);
+    if (each.primary) of.set("address", each.primary->place());
+    examine(sentinel_conditions(), of, found_);
+  }
+  examine(primary_conditions(), conclude(all, in_), found_);
   if (const auto primary = named_by_most(all)) {
-    add_answer(*primary, ask_server(*primary), grade::broken,
-               "no lock can be acquired or renewed until it is followed");
+    examine_answer(*primary, ask(*primary), "no lock can be acquired or renewed until it is followed");
   }
 }
 
@@ -133,7 +184,7 @@ slot_map survey::slots() const {
   std::optional<connection_error> problem;
   for (const server_address& node : in_.cluster) {
     try {
-      conversation with = talk_to(node, in_.login);
+      conversation with{in_, node, in_.login, secure_.get(), never_.descriptor()};
       std::string question;
       slot_map::append_question(question);
       slot_map map = slot_map::read(with.ask_as_written(question), node);
@@ -154,94 +205,35 @@ slot_map survey::slots() const {
 void survey::examine_cluster() {
   const slot_map map = slots();
   has_failover_ = !map.replicas().empty();
-  std::size_t without = 0;
+  std::int64_t without = 0;
   for (std::uint16_t slot = 0; slot < slot_count; ++slot) without += map.primary_of(slot) == nullptr ? 1 : 0;
-  if (without == 0) {
-    add("cluster", "slots", grade::kept, "each slot has a primary");
-  } else {
-    add("cluster", "slots", grade::broken, std::to_string(without) + " slots have no primary",
-        "names in these slots cannot be locked", "redis-cli --cluster fix HOST:PORT");
-  }
   auto primaries = map.primaries();
-  if (primaries.size() > most_primaries) {
-    add("cluster", "primaries", grade::unknown,
-        "there are " + std::to_string(primaries.size()) + " primaries",
-        "the first " + std::to_string(most_primaries) + " alone were examined",
-        "examine the others as stores of their own");
-    primaries.resize(most_primaries);
-  }
-  std::vector<answer> all = ask_at_once(primaries);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    add_answer(primaries[i], std::move(all[i]), grade::broken,
-               "names in its slots cannot be locked until it is followed");
-  }
+  facts of{"cluster"};
+  of.set("without", without);
+  of.set("most", most_primaries);
+  of.set("primaries", static_cast<std::int64_t>(primaries.size()));
+  examine(slot_conditions(), of, found_);
+  primaries.resize(std::min(primaries.size(), most_primaries));
+  const std::vector<answer> all = ask_at_once(primaries);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    examine_answer(primaries[i], all[i], "names in its slots cannot be locked until it is followed");
 }
 
-// ---- several servers
-
-/// Never throws: it runs on a thread.
-survey::answer survey::ask_server(const server_address& at) const noexcept {
-  answer of;
-  try {
-    of.facts = facts_of(in_, at, secure_.get(), never_.descriptor());
-  } catch (const connection_error& c) {
-    of.problem = c.reason;
-  } catch (const parser::garbage& g) {
-    of.problem = not_redis(g);
-  } catch (...) {
-    of.error = std::current_exception();
-  }
-  return of;
-}
-
-/// Several of them may be silent, each for the whole time limit. As many answers as there are servers.
-std::vector<survey::answer> survey::ask_at_once(const std::vector<server_address>& servers) const {
-  std::vector<answer> all(servers.size());
-  std::atomic<std::size_t> next = 0;
-  const auto ask = [&] {
-    for (std::size_t i = next++; i < servers.size(); i = next++) all[i] = ask_server(servers[i]);
-  };
-  std::vector<std::thread> threads;
-  threads.reserve(std::min(servers.size(), most_threads));
-  bool has_room = true;
-  while (has_room && threads.size() < std::min(servers.size(), most_threads)) {
-    try {
-      threads.push_back(runtime::quiet_thread(ask));
-    } catch (...) {  // this thread asks the rest
-      has_room = false;
-    }
-  }
-  ask();
-  for (std::thread& each : threads) each.join();
-  return all;
-}
-
-std::optional<server_facts> survey::add_answer(const server_address& at, answer from, grade if_silent,
-                                               const std::string& meaning) {
-  if (from.error) std::rethrow_exception(from.error);
-  if (from.facts) return examine(*std::move(from.facts));
-  const bool is_refused = from.problem.code == errc::permission_denied;
-  add(at.place(), "answer", if_silent, from.problem.message, meaning,
-      is_refused ? "give the user and the password of the store's URL to this server, or correct the URL's"
-                 : "start the server, or look at its network and its log");
-  return std::nullopt;
-}
+// ---- a set of which a majority decides
 
 void survey::examine_quorum() {
-  std::vector<server_facts> answers;
   std::vector<failure> problems;
   quorum::problem_list reasons;
   std::vector<answer> all = ask_at_once(in_.quorum);
+  std::vector<server_answers> answers;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const server_address& at = in_.quorum[i];
-    const failure problem = all[i].problem;
-    if (auto facts = add_answer(at, std::move(all[i]), grade::warning,
-                                "it has no vote; the others have to be a majority")) {
-      answers.push_back(*std::move(facts));
+    const std::string place = in_.quorum[i].place();
+    if (examine_answer(in_.quorum[i], all[i], {})) {
+      answers.push_back(*std::move(all[i].said));
       continue;
     }
-    reasons.add(at.place(), quorum::with_place(at.place(), problem.message));
-    problems.push_back(problem);
+    reasons.add(place, quorum::with_place(place, all[i].problem.message));
+    problems.push_back(all[i].problem);
   }
   if (answers.empty()) {
     const bool is_common = std::ranges::all_of(
@@ -252,7 +244,122 @@ void survey::examine_quorum() {
   std::ranges::move(findings_of_set(in_, answers), std::back_inserter(found_));
 }
 
+/// The command for a shell that deletes the key of a server's set.
+std::string deletion_of_set(const settings& in, const server_address& at) {
+  std::string command = "redis-cli -h " + word_for_shell(at.host) + " -p " + word_for_shell(at.port);
+  if (in.database != 0) command += " -n " + std::to_string(in.database);
+  if (in.tls.on) command += in.tls.ca.empty() ? " --tls" : " --tls --cacert " + word_for_shell(in.tls.ca);
+  if (in.tls.on && !in.tls.verify) command += " --insecure";
+  if (in.tls.on && !in.tls.name.empty()) command += " --sni " + word_for_shell(in.tls.name);
+  if (in.tls.on && !in.tls.cert.empty()) {
+    command += " --cert " + word_for_shell(in.tls.cert);
+    if (!in.tls.key.empty()) command += " --key " + word_for_shell(in.tls.key);
+  }
+  if (in.login.are_given()) command += " --user " + word_for_shell(in.login.user) + " --askpass";
+  return command + " DEL " + key_for_shell(quorum_key(in.speech.prefix));
+}
+
+/// What the reply to GET of the set's key is, if it is neither a set nor none. Clients do not refuse it.
+void set_problem(facts& of, const value& reply) {
+  if (reply.is(value::kind::text) || reply.is(value::kind::null)) return;
+  of.set("set_error", reply.is(value::kind::error) ? reply.text : "what is no text");
+  of.set("set_problem", reply.is(value::kind::error) && reply.text.starts_with("WRONGTYPE") ? "type"
+                        : is_denial(reply)                                                  ? "denial"
+                        : is_obstacle(reply)                                                ? "obstacle"
+                                                                                            : "other");
+}
+
 }  // namespace
+
+std::optional<server_address> named_by_most(const std::vector<sentinel_answers>& all) {
+  std::vector<server_address> named;
+  for (const sentinel_answers& each : all)
+    if (each.primary) named.push_back(*each.primary);
+  if (named.empty()) return std::nullopt;
+  const auto votes = [&](const server_address& primary) { return std::ranges::count(named, primary); };
+  return *std::ranges::max_element(named, {}, votes);
+}
+
+facts conclude(const std::vector<sentinel_answers>& all, const settings& in) {
+  facts of{"the primary '" + in.sentinel.primary + "'"};
+  of.set("primary", in.sentinel.primary);
+  of.set("user", in.sentinel.login.user);
+  of.set("count", static_cast<std::int64_t>(all.size()));
+  of.set("majority", static_cast<std::int64_t>(all.size() / 2 + 1));
+  const auto primary = named_by_most(all);
+  if (!primary) return of;
+  of.set("address", primary->place());
+  of.set("host", primary->host);
+  of.set("port", primary->port);
+  std::string others;
+  std::string wrong;
+  std::int64_t knowing = 0;
+  std::int64_t able = 0;
+  for (const sentinel_answers& each : all) {
+    if (!each.primary) continue;
+    ++knowing;
+    if (!each.quorum.empty()) of.set("quorum", each.quorum);
+    if (*each.primary != *primary) {
+      others.append(", and ").append(each.place).append(" that it is at ").append(each.primary->place());
+      wrong.append(wrong.empty() ? "" : ", ").append(each.place);
+    }
+    const std::string& check = each.check.text;
+    const bool is_no = each.check.is(value::kind::error) && check.starts_with("NOQUORUM");
+    if (is_no) {
+      of.set("unable", each.place);
+      of.set("check", check);
+    }
+    if (each.check.is(value::kind::error) && !is_no) of.set("refusal", each.place + " answers " + check);
+    if (each.check.is(value::kind::text)) ++able;
+  }
+  for (const sentinel_answers& each : all)
+    if (each.primary && each.check.is(value::kind::text)) of.set("check", each.check.text);
+  of.set("quorum", "QUORUM");
+  of.set("others", others);
+  of.set("wrong", wrong);
+  of.set("knowing", knowing);
+  of.set("able", able);
+  return of;
+}
+
+std::vector<finding> findings_of_set(const settings& in, const std::vector<server_answers>& answers) {
+  std::vector<finding> found;
+  std::vector<std::string> places;
+  for (const server_address& each : in.quorum) places.push_back(each.place());
+  quorum::server_set set{places};  // which the clients use, too
+  const auto index_of = [&](const server_answers& one) {
+    return static_cast<std::size_t>(std::ranges::find(in.quorum, one.at) - in.quorum.begin());
+  };
+  for (const server_answers& each : answers)
+    set.on_hello(index_of(each), description_of(each.set.value_or(value{}), each.said.text("run_id")));
+  std::int64_t others = 0;
+  for (const server_answers& each : answers) {
+    facts of = each.said;
+    if (const auto other = set.other_at(index_of(each))) {
+      of.set("other_set", *other);
+      of.set("own_set", set.text());
+    }
+    set_problem(of, each.set.value_or(value{}));
+    of.set("deletion", deletion_of_set(in, each.at));
+    of.set("key_grant", key_grant("{", in.speech.prefix));
+    if (const auto twin = set.same_process_as(index_of(each))) of.set("twin", places[*twin]);
+    others += of.has("other_set") || of.has("set_problem") ? 1 : 0;
+    examine(voter_conditions(), of, found);
+  }
+  const auto [least, most] = std::ranges::minmax_element(answers, {}, &server_answers::clock_ahead);
+  facts of{"the set"};
+  of.set("count", static_cast<std::int64_t>(places.size()));
+  of.set("majority", static_cast<std::int64_t>(places.size() / 2 + 1));
+  of.set("answers", static_cast<std::int64_t>(answers.size()));
+  of.set("others", others);
+  of.set("guard", in.speech.guard.count());
+  of.set("furthest", dialect::furthest_number.count());
+  of.set("apart", std::chrono::duration_cast<milliseconds>(most->clock_ahead - least->clock_ahead).count());
+  of.set("first", most->at.place());
+  of.set("last", least->at.place());
+  examine(set_conditions(), of, found);
+  return found;
+}
 
 std::vector<finding> diagnose(const settings& of, std::chrono::nanoseconds longest_ttl) {
   try {

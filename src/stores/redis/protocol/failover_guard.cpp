@@ -7,8 +7,7 @@
 #include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/scripts.hpp"
 #include "stores/redis/protocol/server_errors.hpp"
-#include "stores/redis/protocol/server_facts.hpp"
-#include "stores/redis/protocol/shell_words.hpp"
+#include "stores/redis/protocol/server_answers.hpp"
 
 namespace holdfast::redis {
 

@@ -3,6 +3,8 @@
 #include <array>
 #include <vector>
 
+#include "base/shell_word.hpp"
+
 namespace holdfast::redis {
 
 namespace {
@@ -80,6 +82,13 @@ keys keys::of(std::string_view prefix, std::string_view name) {
 std::string guard_key(std::string_view prefix) { return stem_of(std::string{prefix}) + "guard"; }
 
 std::string quorum_key(std::string_view prefix) { return stem_of(std::string{prefix}) + "quorum"; }
+
+std::string key_for_shell(std::string_view key) {
+  const std::size_t at = key.rfind(separator);
+  if (at == std::string_view::npos) return word_for_shell(key);
+  return "\"$(printf '%s\\037%s' " + word_for_shell(key.substr(0, at)) + ' ' + word_for_shell(key.substr(at + 1)) +
+         ")\"";
+}
 
 std::string literally(std::string_view bytes) {
   std::string pattern;

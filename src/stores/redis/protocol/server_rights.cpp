@@ -1,5 +1,5 @@
 #include "stores/redis/protocol/keys.hpp"
-#include "stores/redis/protocol/server_facts.hpp"
+#include "stores/redis/protocol/server_answers.hpp"
 
 namespace holdfast::redis {
 
