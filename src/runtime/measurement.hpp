@@ -1,9 +1,7 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstddef>
 
 namespace holdfast::runtime {
 
@@ -21,20 +19,6 @@ template <class Ask>
   const microseconds after = now();
   if (there < before) return there - before;
   return there > after ? there - after : microseconds{};
-}
-
-/// The median of some round trips. \param ask makes one.
-template <class Ask>
-[[nodiscard]] std::chrono::microseconds round_trip(Ask ask) {
-  constexpr std::size_t count = 5;
-  std::array<std::chrono::microseconds, count> times{};
-  for (auto& each : times) {
-    const auto before = std::chrono::steady_clock::now();
-    ask();
-    each = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - before);
-  }
-  std::nth_element(times.begin(), times.begin() + count / 2, times.end());
-  return times[count / 2];
 }
 
 }  // namespace holdfast::runtime

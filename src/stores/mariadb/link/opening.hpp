@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "runtime/io_deadline.hpp"
+#include "stores/doctor/examination.hpp"
 #include "stores/mariadb/link/dial.hpp"
 #include "stores/mariadb/link/handle.hpp"
 #include "stores/mariadb/link/settings.hpp"
 #include "stores/mariadb/protocol/schema.hpp"
-#include "stores/mariadb/protocol/server_facts.hpp"
 
 namespace holdfast::mariadb {
 
@@ -43,7 +43,7 @@ class opening {
 
   /// Reads what the server says of itself and of the store; changes and locks nothing, and calls no procedure
   /// that is not Holdfast's.
-  [[nodiscard]] sql::mariadb::server_facts examine();
+  [[nodiscard]] std::vector<finding> examine();
 
  private:
   void begin();
@@ -72,13 +72,10 @@ class opening {
   };
   [[nodiscard]] found_procedures look_at_procedures();
   void check_tables();
-  void read_store(sql::mariadb::server_facts& to);
-  void examine_part(sql::mariadb::server_facts& to, const char* part, const std::function<void()>& read);
-  void read_counters(sql::mariadb::server_facts& to);
+  [[nodiscard]] std::string with_names(std::string_view statement) const;
+  void examine_excess(const doctor::facts& said, std::vector<finding>& to) const;
+  void read_store(doctor::facts& to);
   [[nodiscard]] bool may_see(const std::string& statement);
-  void read_writers(sql::mariadb::server_facts& to);
-  void read_excess(sql::mariadb::server_facts& to);
-  void read_transactions(sql::mariadb::server_facts& to);
   [[nodiscard]] std::int64_t layout();
 
   template <class Function>

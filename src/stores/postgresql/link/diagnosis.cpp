@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <poll.h>
 #include <string>
 #include <string_view>
@@ -10,26 +11,53 @@
 #include "runtime/measurement.hpp"
 #include "runtime/wakeup_fd.hpp"
 #include "stores/postgresql/link/opening.hpp"
-#include "stores/postgresql/protocol/server_facts.hpp"
+#include "stores/postgresql/protocol/schema.hpp"
+#include "stores/postgresql/protocol/texts.hpp"
+#include "stores/sql/protocol/number.hpp"
 
 namespace holdfast::postgresql {
 
 namespace {
 
-using sql::postgresql::server_facts;
+using doctor::facts;
+namespace pg = sql::postgresql;
 
 std::string text_at(const result& r, int row, int column) { return PQgetvalue(r.get(), row, column); }
+
+/// "own_evict(text, bigint, bigint)"
+std::string signature_of(const pg::routine& each, const sql::naming& names) {
+  return names.bare(each.name).append("(").append(each.parameters) + ')';
+}
+
+/// The routines that only roles may execute that lock, a line each.
+std::string granted_routines(const sql::naming& names) {
+  std::string all;
+  for (const pg::routine& each : pg::routines)
+    if (each.may_execute == pg::access::lock) all.append(signature_of(each, names)) += '\n';
+  return all;
+}
+
+/// The statement of excess.sql, with the role that the URL names as $1.
+std::string excess(const sql::naming& names) {
+  constexpr std::string_view owner = "{OWNER}";
+  std::string all = pg::owners(names);
+  return all.replace(all.find(owner), owner.size(), "$1").append("\n").append(pg::text::excess);
+}
 
 }  // namespace
 
 /// One transaction, which writes nothing, and is rolled back: behind a pooler no setting stays in the
 /// session.
-server_facts opening::examine() {
+std::vector<finding> opening::examine() {
   connect();
-  server_facts facts;
-  facts.place = to_.link.place;
-  facts.password_unused = (to_.password.is_given() || to_.connection.contains("password")) &&
-                          PQconnectionUsedPassword(session_.get()) == 0;
+  facts said{to_.link.place};
+  std::vector<finding> of_excess;
+  std::vector<finding> unread;
+  said.set_flag("password_unused", (to_.password.is_given() || to_.connection.contains("password")) &&
+                                       PQconnectionUsedPassword(session_.get()) == 0);
+  said.set_flag("pooled", to_.pooled);
+  said.set_flag("session", to_.link.session.has_value());
+  said.set_flag("create", to_.create);
   const std::string backend = text("SELECT pg_catalog.pg_backend_pid()");
   ask("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY");
   check_version();
@@ -37,40 +65,62 @@ server_facts opening::examine() {
   // What is locked is refused in time to look at the rest.
   const auto patience = std::max(to_.link.connect_limit / 8, std::chrono::milliseconds{1});
   ask("SET LOCAL lock_timeout = " + std::to_string(patience.count()));
-  examine_part(facts, "settings", [&] { read_conditions(facts); });
-  examine_part(facts, "clock", [&] { read_clock(facts); });
-  examine_part(facts, "store", [&] { read_store(facts); });
-  examine_part(facts, "rights of others", [&] { read_excess(facts); });
-  examine_part(facts, "transactions", [&] { read_transactions(facts); });
-  examine_part(facts, "session", [&] {
-    ask("ROLLBACK");
-    const bool direct = backend == std::to_string(PQbackendPID(session_.get()));
-    const bool same = text("SELECT pg_catalog.pg_backend_pid()") == backend;
-    facts.way = !same    ? server_facts::line::switched
-                : direct ? server_facts::line::direct
-                         : server_facts::line::pooled;
+  const auto examine_part = [&](const char* part, const std::function<void()>& read) {
+    if (const std::string problem = read_part(read); !problem.empty())
+      doctor::examine_unread(said.subject, part, problem, unread);
+  };
+  examine_part("settings", [&] {
+    const result r = ask(std::string{pg::text::conditions}, {names_.schema(), names_.bare("acquire")});
+    for (int row = 0; row < PQntuples(r.get()); ++row) said.set(text_at(r, row, 0), text_at(r, row, 1));
   });
-  return facts;
+  examine_part("clock", [&] {
+    doctor::set_clock(said, runtime::clock_ahead([this] {
+                        return std::chrono::microseconds{sql::number_in(
+                            text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"))};
+                      }));
+  });
+  examine_part("store", [&] { read_store(said); });
+  examine_part("rights of others", [&] {
+    const result r = ask(excess(names_), {to_.owner, names_.schema(), granted_routines(names_)});
+    said.set("excess", PQntuples(r.get()));
+    for (int row = 0; row < PQntuples(r.get()); ++row) {
+      facts one{said.subject};
+      int column = 0;
+      for (const char* name : {"grantee", "kind", "rights", "objects", "full", "grantee_name", "writes"})
+        one.set(name, text_at(r, row, column++));
+      doctor::examine(excess_conditions(), one, of_excess);
+    }
+  });
+  examine_part("session", [&] {
+    ask("ROLLBACK");
+    const bool is_direct = backend == std::to_string(PQbackendPID(session_.get()));
+    const bool is_same = text("SELECT pg_catalog.pg_backend_pid()") == backend;
+    said.set("line", !is_same ? "switched" : is_direct ? "direct" : "pooled");
+  });
+  std::vector<finding> all;
+  doctor::examine(conditions(), said, all);
+  if (said.has("clock_distance")) doctor::examine(doctor::clock_conditions(), said, all);
+  for (const auto* each : {&of_excess, &unread}) all.insert(all.end(), each->begin(), each->end());
+  return all;
 }
 
 /// What is refused leaves the other parts as they are. An answer that does not come ends the examination,
 /// because the session is of no use then.
-void opening::examine_part(server_facts& to, const char* part, const std::function<void()>& read) {
-  if (PQtransactionStatus(session_.get()) != PQTRANS_INTRANS) {
-    to.unread.emplace(part, to.unread.empty() ? "the session is over" : to.unread.begin()->second);
-    return;
-  }
+/// \return why the part could not be read; empty: it was.
+std::string opening::read_part(const std::function<void()>& read) {
+  if (PQtransactionStatus(session_.get()) != PQTRANS_INTRANS) return "the session is over";
   try {
     ask("SAVEPOINT part");
     read();
+    return {};
   } catch (const runtime::connection_error& c) {
-    to.unread.emplace(part, c.reason.message);
     try {
       finish_answer();
       if (PQtransactionStatus(session_.get()) == PQTRANS_INERROR) ask("ROLLBACK TO SAVEPOINT part");
     } catch (const runtime::connection_error&) {
       session_.reset();
     }
+    return c.reason.message;
   }
 }
 
@@ -86,76 +136,71 @@ void opening::finish_answer() {
   }
 }
 
-void opening::read_clock(server_facts& to) {
-  to.clock_ahead = runtime::clock_ahead([this] {
-    return std::chrono::microseconds{
-        sql::number_in(text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"))};
-  });
-  to.round_trip = runtime::round_trip([this] { static_cast<void>(text("SELECT 1")); });
-}
-
-void opening::read_conditions(server_facts& to) {
-  const result r = ask(std::string{sql::postgresql::conditions()},
-                       {names_.schema(), names_.bare("locks"), names_.bare("acquire")});
-  for (int row = 0; row < PQntuples(r.get()); ++row) to.said.emplace(text_at(r, row, 0), text_at(r, row, 1));
-}
-
-void opening::read_store(server_facts& to) {
+/// Tables and routines, their owners and versions. Which rights this user has is among the settings.
+void opening::read_store(facts& to) {
   const inventory there = take_inventory();
-  to.stranger = there.stranger;
-  to.tables_there = there.tables;
-  const result routines =
-      ask(std::string{sql::postgresql::callable()}, {names_.schema(), names_.bare("locks")});
-  for (int row = 0; row < PQntuples(routines.get()); ++row)
-    to.routines_there.emplace(text_at(routines, row, 0), text_at(routines, row, 1) == "t");
+  to.set("stranger", there.stranger);
+  to.set_flag("has_owners", true);
+  if (!to.has("user")) return;
+  const bool uses_schema = to.text("uses_schema") == "true";
+  std::map<std::string, bool> callable;  // the routines that are there, and whether this user may call them
+  const result r = ask(std::string{pg::text::callable}, {names_.schema(), names_.bare("locks")});
+  for (int row = 0; row < PQntuples(r.get()); ++row)
+    callable.emplace(text_at(r, row, 0), text_at(r, row, 1) == "t");
   // A routine of an untrusted role is never called, and looking into a schema takes USAGE.
-  if (to.is("uses_schema")) to.foreign_table = foreign_table().value_or("");
+  if (uses_schema) to.set("foreign_table", foreign_table().value_or(""));
+  bool may_ask = true;
   for (const char* each : {"layout", "revision"}) {
-    const auto found = to.routines_there.find(names_.bare(each) + "()");
-    to.may_ask_version = to.may_ask_version && (found == to.routines_there.end() || found->second);
+    const auto found = callable.find(names_.bare(each) + "()");
+    may_ask = may_ask && (found == callable.end() || found->second);
   }
-  if (to.is("uses_schema") && to.stranger.empty() && to.may_ask_version) {
-    to.layout = layout(there);
-    to.routines = revision(there);
+  std::int64_t layout_there = 0;
+  pg::revision revision_there;
+  if (uses_schema && there.stranger.empty() && may_ask) {
+    layout_there = layout(there);
+    revision_there = revision(there);
   }
-}
-
-void opening::read_excess(server_facts& to) {
-  const result excess = ask(sql::postgresql::excess(names_),
-                            {to_.owner, names_.schema(), sql::postgresql::granted_routines(names_)});
-  for (int row = 0; row < PQntuples(excess.get()); ++row) {
-    to.excess.push_back(
-        {text_at(excess, row, 0), text_at(excess, row, 1), text_at(excess, row, 2), text_at(excess, row, 3)});
+  std::string missing = there.tables < pg::tables.size() ? "a table" : "";
+  std::string lacking;
+  bool looks = true;
+  for (const pg::routine& each : pg::routines) {
+    const std::string signature = signature_of(each, names_);
+    const auto found = callable.find(signature);
+    if (found == callable.end() && missing.empty()) missing = "the routine " + signature;
+    if (each.may_execute == pg::access::part || found == callable.end() || found->second) continue;
+    lacking.append(lacking.empty() ? "" : " ").append(names_.bare(each.name));
+    looks = looks && each.may_execute == pg::access::lock;
   }
-}
-
-void opening::read_transactions(server_facts& to) {
-  const result r = ask(std::string{sql::postgresql::transactions()});
-  for (int row = 0; row < PQntuples(r.get()); ++row) {
-    auto& found =
-        to.transactions.emplace_back(server_facts::transaction{text_at(r, row, 0), text_at(r, row, 1)});
-    if (PQgetisnull(r.get(), row, 2) == 0)
-      found.age = std::chrono::seconds{sql::number_in(text_at(r, row, 2))};
+  const std::string table = names_.plain();
+  const bool is_there = there.tables > 0 || !callable.empty();
+  const bool is_newer = layout_there > pg::layout_number || revision_there.number > pg::own_revision().number;
+  if (is_newer) to.set("newer", layout_there > pg::layout_number || !missing.empty() ? "unusable" : "usable");
+  const std::string own = std::to_string(pg::own_revision().number);
+  if (!is_there) {
+    to.set("shortage", "there is no " + table + " yet");
+  } else if (!missing.empty()) {
+    to.set("shortage", missing + " of " + table + " is missing");
+  } else if (layout_there != pg::layout_number || revision_there.number != pg::own_revision().number) {
+    to.set("shortage", "the routines of " + table + " have revision " +
+                           std::to_string(revision_there.number) + ", and this version has " + own);
+  }
+  to.set("table", table);
+  to.set("schema", names_.schema());
+  to.set_flag("is_there", is_there);
+  to.set_flag("may_ask", may_ask);
+  to.set("lacking", lacking);
+  to.set_flag("looks", looks);
+  to.set("own_revision", own);
+  for (const char* each : {"layout", "revision"}) {
+    to.set(std::string{each} + "_routine", names_.bare(each));
+    to.set(std::string{each} + "_name", names_.quoted(each));
   }
 }
 
 std::vector<finding> diagnose(const settings& of) {
   const runtime::wakeup_fd never;
   const owner_id nobody = owner_id::random();
-  opening session{of, nobody, never.descriptor()};
-  const server_facts facts = session.examine();
-  sql::postgresql::expectation expected{session.names(), of.pooled, of.create, of.link.session.has_value()};
-  const auto given = [&](const char* name) {
-    const auto found = of.connection.find(name);
-    return found == of.connection.end() ? std::string{} : found->second;
-  };
-  if (const std::string host = given("host"); host.starts_with('/')) {
-    expected.socket_folder = host;
-    expected.server = given("port");
-  } else {
-    expected.server = of.link.place.substr(0, of.link.place.rfind('/'));
-  }
-  return sql::postgresql::findings_of(facts, expected);
+  return opening{of, nobody, never.descriptor()}.examine();
 }
 
 }  // namespace holdfast::postgresql

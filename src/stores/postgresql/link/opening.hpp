@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "runtime/io_deadline.hpp"
+#include "stores/doctor/examination.hpp"
 #include "stores/postgresql/link/handle.hpp"
 #include "stores/postgresql/link/settings.hpp"
 #include "stores/postgresql/protocol/schema.hpp"
-#include "stores/postgresql/protocol/server_facts.hpp"
 
 namespace holdfast::postgresql {
 
@@ -33,7 +33,7 @@ class opening {
 
   /// Reads what the server says of itself and of the store; changes and locks nothing, and calls no routine
   /// of an untrusted role.
-  [[nodiscard]] sql::postgresql::server_facts examine();
+  [[nodiscard]] std::vector<finding> examine();
 
  private:
   /// The pause before the next query. Not a sleep at the server, whose clock may be set back meanwhile.
@@ -74,13 +74,9 @@ class opening {
   void await_makers();
   [[nodiscard]] std::string definitions();
   [[nodiscard]] std::optional<std::string> foreign_table();
-  void examine_part(sql::postgresql::server_facts& to, const char* part, const std::function<void()>& read);
+  [[nodiscard]] std::string read_part(const std::function<void()>& read);
   void finish_answer();
-  void read_clock(sql::postgresql::server_facts& to);
-  void read_excess(sql::postgresql::server_facts& to);
-  void read_conditions(sql::postgresql::server_facts& to);
-  void read_store(sql::postgresql::server_facts& to);
-  void read_transactions(sql::postgresql::server_facts& to);
+  void read_store(doctor::facts& to);
   result ask(const std::string& statement, const std::vector<std::string>& values = {});
   [[nodiscard]] std::string text(const std::string& statement, const std::vector<std::string>& values = {});
 

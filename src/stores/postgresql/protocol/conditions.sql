@@ -1,10 +1,10 @@
--- What a server says of itself, as rows of a name and a value. $1: the schema; $2, $3: the beginning of the names of tables
--- and routines, and the name of the routine that locks.
+-- What a server says of itself, as rows of a name and a value. $1: the schema; $2: the name of the routine
+-- that locks.
 -- `careless`: other roles that may lock, whose commits are not durable, and whether that is a setting of the database for
 -- all. A role's own setting wins, and that for this database.
 WITH careless(rolname, of_all) AS (
   SELECT r.rolname, own.of_all
-    FROM pg_roles r JOIN pg_proc p ON p.proname = $3 JOIN pg_namespace n ON n.oid = p.pronamespace AND n.nspname = $1,
+    FROM pg_roles r JOIN pg_proc p ON p.proname = $2 JOIN pg_namespace n ON n.oid = p.pronamespace AND n.nspname = $1,
          LATERAL (
            SELECT s.setrole = 0, lower(split_part(c, '=', 2))
              FROM pg_db_role_setting s, unnest(s.setconfig) c
@@ -16,11 +16,11 @@ WITH careless(rolname, of_all) AS (
 SELECT name, value FROM (VALUES
   ('version', current_setting('server_version')),
   ('user', current_user::text),
-  ('database', current_database()::text),
+  ('role_name', quote_ident(current_user)),
   -- Of the routines: the role that may grant them.
   ('maker', (
     SELECT min(pg_get_userbyid(p.proowner)) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-     WHERE n.nspname = $1 AND p.proname = $3)),
+     WHERE n.nspname = $1 AND p.proname = $2)),
   ('standby', pg_is_in_recovery()::text),
   ('read_only', current_setting('default_transaction_read_only')),
   ('encoding', current_setting('server_encoding')),
@@ -28,16 +28,9 @@ SELECT name, value FROM (VALUES
   ('full_page_writes', current_setting('full_page_writes')),
   ('synchronous_commit', current_setting('synchronous_commit')),
   ('synchronous_standby_names', current_setting('synchronous_standby_names')),
-  ('autovacuum', current_setting('autovacuum')),
-  ('track_counts', current_setting('track_counts')),
-  -- Tables of the store that autovacuum passes over.
-  ('not_vacuumed', (
-    SELECT min(c.oid::text || ' ' || c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE n.nspname = $1 AND c.relkind = 'r' AND starts_with(c.relname, $2)
-       AND EXISTS (
-         SELECT FROM pg_options_to_table(c.reloptions) o
-          WHERE CASE o.option_name WHEN 'autovacuum_enabled' THEN NOT o.option_value::boolean END))),
   ('careless', (SELECT min(rolname) FROM careless WHERE NOT of_all)),
+  ('careless_name', (SELECT quote_ident(min(rolname)) FROM careless WHERE NOT of_all)),
+  ('database_name', quote_ident(current_database())),
   -- Superusers may do everything, but seldom lock.
   ('careless_database', (
     SELECT current_database()::text
@@ -47,26 +40,26 @@ SELECT name, value FROM (VALUES
     SELECT count(*)::text FROM pg_stat_replication a
      WHERE a.state IS DISTINCT FROM 'backup'
        AND NOT EXISTS (SELECT FROM pg_replication_slots s WHERE s.active_pid = a.pid AND s.slot_type = 'logical'))),
-  -- As synchronous_standby_names takes them. Empty: this user may not see them.
-  ('standby_names', (
-    SELECT string_agg(DISTINCT '"' || replace(a.application_name, '"', '""') || '"', ', ') FROM pg_stat_replication a
+  -- How many standbys a commit waits for: "FIRST 2 (a, b)", "ANY 2 (*)", "2 (a, b)", "a, b".
+  ('wanted', coalesce((
+    regexp_match(current_setting('synchronous_standby_names'), '^\s*(?:(?:first|any)\s+)?(\d+)\s*\(', 'i'))[1], '1')),
+  -- Such a setting with all that are connected; without their names if this user may not see them.
+  ('standby_setting', (
+    SELECT coalesce(
+      quote_literal('ANY 1 (' || string_agg(DISTINCT '"' || replace(a.application_name, '"', '""') || '"', ', ') || ')'),
+      '''ANY 1 (...)'', with the application_name of each standby in the parentheses')
+      FROM pg_stat_replication a
      WHERE a.application_name <> '' AND a.state IS DISTINCT FROM 'backup'
        AND NOT EXISTS (SELECT FROM pg_replication_slots s WHERE s.active_pid = a.pid AND s.slot_type = 'logical'))),
   -- Made for a standby, which is not connected.
   ('idle_slots', (
     SELECT count(*)::text FROM pg_replication_slots WHERE slot_type = 'physical' AND NOT active AND NOT temporary)),
   ('idle_slot', (
-    SELECT min(slot_name)::text FROM pg_replication_slots
+    SELECT quote_literal(min(slot_name)) FROM pg_replication_slots
      WHERE slot_type = 'physical' AND NOT active AND NOT temporary)),
   ('synchronous_standbys', (
     SELECT count(*)::text FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum'))),
   ('sees_all', pg_has_role('pg_read_all_stats', 'USAGE')::text),
-  -- An auxiliary process has no user.
-  ('connections', (
-    SELECT count(*)::text FROM pg_stat_activity
-     WHERE usesysid IS NOT NULL AND datid IS NOT NULL AND coalesce(backend_type, 'client backend') = 'client backend')),
-  ('most_connections',
-    (current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int)::text),
   ('uses_schema', (
     SELECT has_schema_privilege(n.oid, 'USAGE')::text FROM pg_namespace n WHERE n.nspname = $1)),
   ('creates', (
