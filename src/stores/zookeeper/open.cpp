@@ -16,8 +16,7 @@ using std::chrono::milliseconds;
 constexpr std::string_view known_options =
     "session_timeout (how long the servers wait for a silent client, within their own bounds), "
     "connect_timeout, layout (curator or kazoo), auth (digest:user:password), acl (world, auth, or "
-    "digest:user:hash: who may touch the nodes), jute_maxbuffer (of the servers and clients, for holdfast "
-    "doctor)";
+    "digest:user:hash: who may touch the nodes)";
 
 zookeeper::layout take_layout(store_url& url) {
   const std::string given = url.take("layout").value_or("curator");
@@ -67,7 +66,6 @@ zookeeper::settings settings_of(store_url& url, const client_options& options) {
                               milliseconds{100}, milliseconds{24h});
   s.session_timeout = url.take_milliseconds("session_timeout", ttl, 100ms, 24h);
   s.connect_limit = url.take_milliseconds("connect_timeout", s.connect_limit, 1ms, 1h);
-  s.buffer_bytes = url.take_number("jute_maxbuffer", s.buffer_bytes, 1024, 0x7fffffff);
   s.recipes.layout = take_layout(url);
   take_access(url, runtime::password{options.password()}, s);
   url.refuse_rest(known_options);

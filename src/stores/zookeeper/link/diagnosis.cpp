@@ -1,109 +1,43 @@
 #include "stores/zookeeper/link/diagnosis.hpp"
 
 #include <algorithm>
-#include <deque>
+#include <array>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <utility>
-#include <zookeeper/zookeeper.h>
 
 #include "runtime/io_deadline.hpp"
 #include "runtime/wakeup_fd.hpp"
 #include "stores/zookeeper/link/four_letter.hpp"
 #include "stores/zookeeper/link/names.hpp"
-#include "stores/zookeeper/link/session_reader.hpp"
-#include "stores/zookeeper/protocol/ensemble_facts.hpp"
-#include "stores/zookeeper/protocol/layout.hpp"
 
 namespace holdfast::zookeeper {
 
 namespace {
 
 using namespace std::chrono_literals;
+using doctor::facts;
 using std::chrono::milliseconds;
 
-constexpr std::size_t most_lists = 1000;  // of nodes below the root
+constexpr std::int64_t safe_ticks = 8;  // of a session, see the page
+
+/// A server has no say in facts of other names.
+constexpr std::array<std::string_view, 7> taken{"Mode",
+                                                "tickTime",
+                                                "minSessionTimeout",
+                                                "maxSessionTimeout",
+                                                "zk_local_sessions",
+                                                "zk_cnt_fsynctime",
+                                                "zk_cnt_sync_processor_batch_size"};
 
 std::string parent_of(const std::string& path) {
   const auto slash = path.rfind('/');
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// The addresses of a list in the format of the client library.
-std::vector<std::string> split(std::string list) {
-  std::vector<std::string> all;
-  std::ranges::replace(list, ',', '\n');
-  std::istringstream lines{list};
-  for (std::string each; std::getline(lines, each);) all.push_back(each);
-  return all;
-}
-
-std::string child_of(const std::string& path, const std::string& name) {
-  return path == "/" ? path + name : path + '/' + name;
-}
-
-/// As the servers write a list: a length and a name for each.
-std::uint64_t bytes_of(const std::vector<std::string>& names) {
-  std::uint64_t sum = 4;
-  for (const std::string& each : names) sum += 4 + each.size();
-  return sum;
-}
-
-/// Lists the nodes below the root that are no contenders. \throws runtime::connection_error.
-void measure_lists(session_reader& in, ensemble_facts::session& found) {
-  std::deque<std::string> rest{found.root};
-  for (; !rest.empty(); ++found.lists) {
-    if (found.lists == most_lists) {
-      found.has_more = true;
-      return;
-    }
-    const std::string path = rest.front();
-    rest.pop_front();
-    const auto listed = in.list(path);
-    // A node that has gone meanwhile has no list.
-    if (listed.code != ZOK && listed.code != ZNONODE)
-      found.unseen = "the nodes below " + path + " cannot be listed: " + zerror(listed.code);
-    if (const auto bytes = bytes_of(listed.children); bytes > found.largest_list_bytes) {
-      found.largest_list_bytes = bytes;
-      found.largest_list = path;
-    }
-    for (const std::string& name : listed.children) {
-      if (rest.size() > most_lists) break;
-      if (!looks_like_contender(name) && !(path == "/" && name == "zookeeper"))
-        rest.push_back(child_of(path, name));
-    }
-  }
-}
-
-ensemble_facts::session look(session_reader& in, const settings& of) {
-  ensemble_facts::session found;
-  found.timeout = in.timeout();
-  found.members = in.get("/zookeeper/config").bytes;
-  found.root = of.recipes.root.empty() ? "/" : of.recipes.root;
-  auto rights = in.rights_of(found.root);
-  while (rights.code == ZNONODE && found.root != "/") {
-    found.has_root = false;
-    found.root = parent_of(found.root);
-    rights = in.rights_of(found.root);
-  }
-  if (rights.code == ZOK) found.acl = std::move(rights.all);
-  if (rights.code != ZOK && rights.code != ZNOAUTH) found.acl_problem = zerror(rights.code);
-  if (!found.has_root) return found;
-  try {
-    measure_lists(in, found);
-  } catch (const runtime::connection_error& c) {  // the session was granted: a list that is slow is no more
-    if (c.reason.code == errc::permission_denied) throw;
-    found.unseen = "the nodes cannot be listed: " + c.reason.message;
-  }
-  return found;
-}
-
-/// The answer as fields; none where the server does not allow the command.
-ensemble_facts::fields fields_of(const std::string& address, std::string_view command,
-                                 std::string_view separator, const runtime::io_deadline& limit) {
-  const std::string answer = ask_four_letter(address, command, limit);
-  if (answer.find("not in the whitelist") != std::string::npos) return {};
-  return fields_in(answer, separator);
+bool is_local(const settings::server& at) {
+  return at.host == "localhost" || at.host == "::1" || at.host.starts_with("127.");
 }
 
 class ensemble_survey {
@@ -111,117 +45,197 @@ class ensemble_survey {
   explicit ensemble_survey(const settings& of) : settings_{of} {}
 
   std::vector<finding> run(bool asks_for_world) && {
-    facts_.requested = settings_.session_timeout;
-    facts_.buffer_bytes = settings_.buffer_bytes;
-    facts_.user = settings_.auth.substr(0, settings_.auth.find(':'));
-    facts_.asks_for_world = asks_for_world;
-    facts_.makes_world = settings_.acl == settings::access::world;
-    facts_.is_local = std::ranges::all_of(settings_.servers, is_local);
     for (const settings::server& each : settings_.servers) hear(each);
     if (at_.count == 0) throw runtime::connection_error{{errc::unavailable, last_problem_}};
+    const std::string user = settings_.auth.substr(0, settings_.auth.find(':'));
+    ensemble_.set("client", user.empty() ? "a client without auth" : "the user " + user);
+    ensemble_.set("requested", settings_.session_timeout.count());
+    ensemble_.set_flag("asks_for_world", asks_for_world);
+    ensemble_.set_flag("makes_world", settings_.acl == settings::access::world);
+    ensemble_.set_flag("is_local", std::ranges::all_of(settings_.servers, is_local));
     {
       std::optional<session_reader> session;
-      look_at_nodes(session);
-      for (ensemble_facts::server& each : facts_.servers) count_local_sessions(each);
+      look(session, user);
+      // While the session is open: it is a local one itself, if the server makes such.
+      for (one& each : servers_) ask(each, "mntr", "\t", "zk_local_sessions");
     }
     // The session has been written by then, which shows whether a server forces writes to its disk.
-    for (ensemble_facts::server& each : facts_.servers) monitor(each);
-    return findings_of(facts_);
+    std::vector<finding> all;
+    std::vector<facts> said;
+    for (one& each : servers_) {
+      ask(each, "conf", "=");
+      ask(each, "mntr", "\t");
+      conclude(each.said);
+      doctor::examine(server_conditions(), each.said, all);
+      said.push_back(each.said);
+    }
+    conclude(ensemble_, said);
+    doctor::examine(ensemble_conditions(), ensemble_, all);
+    return all;
   }
 
  private:
-  static bool is_local(const settings::server& at) {
-    return at.host == "localhost" || at.host == "::1" || at.host.starts_with("127.");
-  }
+  struct one {
+    facts said;
+    std::string address;
+    std::string missing;  // the commands that it does not answer
+  };
   [[nodiscard]] runtime::io_deadline limit() const {
     return {std::min(settings_.connect_limit, milliseconds{2s}), never_.descriptor()};
   }
 
   void hear(const settings::server& at) {
-    ensemble_facts::server& one = facts_.servers.emplace_back();
     settings alone;
     alone.servers = {at};
-    one.place = alone.place();
+    one& server = servers_.emplace_back(one{facts{alone.place()}, {}, {}});
     const auto outcome = name_lookup::begin({at})->wait(settings_.connect_limit);
-    std::string& address = addresses_.emplace_back();
     if (const auto* problem = std::get_if<failure>(&outcome)) {
-      one.problem = last_problem_ = problem->message;
+      server.said.set("problem", last_problem_ = problem->message);
       return;
     }
     const auto& found = std::get<addresses>(outcome);
-    for (const std::string& each : split(found.list)) {
-      address = each;
-      hear(one, address);
-      if (one.problem.empty()) break;
+    std::string list = found.list;  // in the format of the client library
+    std::ranges::replace(list, ',', '\n');
+    std::istringstream lines{list};
+    std::string problem;
+    while (std::getline(lines, server.address)) {
+      problem = hear(server);
+      if (problem.empty()) break;
     }
-    if (!one.problem.empty()) {
-      last_problem_ = one.problem;
+    if (!problem.empty()) {
+      server.said.set("problem", last_problem_ = problem);
       return;
     }
     at_.list.append(at_.list.empty() ? "" : ",").append(found.list);
     at_.count += found.count;
   }
 
-  void hear(ensemble_facts::server& one, const std::string& address) {
-    one.problem.clear();
+  /// \return why it does not answer; empty: it does.
+  std::string hear(one& server) {
     try {
-      const std::string answer = ask_four_letter(address, "srvr", limit());
-      one.is_serving = answer.find("not currently serving") == std::string::npos;
-      if (one.is_serving && answer.find("not in the whitelist") == std::string::npos)
-        one.srvr = fields_in(answer, ": ");
+      const std::string answer = ask_four_letter(server.address, "srvr", limit());
+      const bool is_serving = answer.find("not currently serving") == std::string::npos;
+      server.said.set("state", is_serving ? "serving" : "waiting");
+      if (is_serving && !set_fields(server.said, answer, ": ")) server.missing = "srvr";
+      return {};
     } catch (const runtime::connection_error& c) {
-      one.problem = c.reason.message;
+      return c.reason.message;
     }
   }
 
-  void look_at_nodes(std::optional<session_reader>& session) {
-    if (std::ranges::none_of(facts_.servers,
-                             [](const auto& each) { return each.problem.empty() && each.is_serving; })) {
-      facts_.session_problem = "no server serves";
-      return;
+  /// \param only these fields, and nothing is said of the command; empty: all.
+  void ask(one& server, const char* command, std::string_view separator, std::string_view only = {}) {
+    if (server.said.text("state") != "serving" || server.said.has("problem")) return;
+    try {
+      const std::string answer = ask_four_letter(server.address, command, limit());
+      facts fields;
+      const bool is_answer = set_fields(fields, answer, separator);
+      if (!only.empty()) {
+        if (fields.has(only)) server.said.set(only, fields.text(only));
+        return;
+      }
+      set_fields(server.said, answer, separator);
+      if (!is_answer) server.missing.append(server.missing.empty() ? "" : ", ").append(command);
+      if (std::string_view{command} == "mntr") server.said.set("missing", server.missing);
+    } catch (const runtime::connection_error& c) {
+      server.said.set("problem", c.reason.message);
     }
+  }
+
+  /// What a session sees of the root, or of the nearest node above it that is there.
+  void look(std::optional<session_reader>& session, const std::string& user) {
+    if (std::ranges::none_of(servers_, [](const one& each) { return each.said.text("state") == "serving"; }))
+      return ensemble_.set("session_problem", "no server serves");
     try {
       session.emplace(settings_, at_, 2 * settings_.connect_limit);
-      facts_.seen = look(*session, settings_);
+      std::string root = settings_.recipes.root.empty() ? "/" : settings_.recipes.root;
+      auto rights = session->rights_of(root);
+      bool has_root = true;
+      while (rights.code == ZNONODE && root != "/") {
+        has_root = false;
+        root = parent_of(root);
+        rights = session->rights_of(root);
+      }
+      ensemble_.set("timeout", session->timeout().count());
+      ensemble_.set("root", root);
+      ensemble_.set_flag("has_root", has_root);
+      ensemble_.set_flag("is_closed", rights.code == ZNOAUTH);
+      if (rights.code == ZOK) return conclude(ensemble_, rights.all, user);
+      if (rights.code != ZNOAUTH) ensemble_.set("acl_problem", zerror(rights.code));
     } catch (const runtime::connection_error& c) {
       if (c.reason.code == errc::permission_denied) throw;
-      facts_.session_problem = c.reason.message;
-    }
-  }
-
-  /// While the session is open: it is a local one itself, where the server makes such.
-  void count_local_sessions(ensemble_facts::server& one) {
-    ask(one, [&](const std::string& address) { one.mntr = fields_of(address, "mntr", "\t", limit()); });
-  }
-
-  void monitor(ensemble_facts::server& one) {
-    ask(one, [&](const std::string& address) {
-      one.conf = fields_of(address, "conf", "=", limit());
-      auto during_session = one.mntr.extract("zk_local_sessions");
-      one.mntr = fields_of(address, "mntr", "\t", limit());
-      if (during_session) one.mntr.insert_or_assign(during_session.key(), during_session.mapped());
-    });
-  }
-
-  template <class Question>
-  void ask(ensemble_facts::server& one, const Question& question) {
-    if (!one.problem.empty() || !one.is_serving) return;
-    try {
-      question(addresses_.at(static_cast<std::size_t>(&one - facts_.servers.data())));
-    } catch (const runtime::connection_error& c) {
-      one.problem = c.reason.message;
+      ensemble_.set("session_problem", c.reason.message);
     }
   }
 
   const settings& settings_;
   runtime::wakeup_fd never_;
-  ensemble_facts facts_;
-  std::vector<std::string> addresses_;  // of the servers, in the order of the URL
-  addresses at_;                        // of those that answer
+  std::vector<one> servers_;  // in the order of the URL
+  addresses at_;              // of those that answer
   std::string last_problem_;
+  facts ensemble_{"the ensemble"};
 };
 
 }  // namespace
+
+bool set_fields(facts& of, std::string_view answer, std::string_view separator) {
+  bool is_any = false;
+  while (!answer.empty()) {
+    const std::string_view line = answer.substr(0, answer.find('\n'));
+    answer.remove_prefix(std::min(answer.size(), line.size() + 1));
+    const auto at = line.find(separator);
+    if (at == std::string_view::npos) continue;
+    is_any = true;
+    const std::string_view name = line.substr(0, at);
+    if (std::ranges::find(taken, name) != taken.end()) of.set(name, line.substr(at + separator.size()));
+  }
+  return is_any;
+}
+
+void conclude(facts& server) {
+  if (server.has("tickTime")) server.set("two_ticks", 2 * server.number("tickTime"));
+}
+
+void conclude(facts& ensemble, const std::vector<facts>& servers) {
+  const auto count = [&](std::string_view mode) {
+    return std::ranges::count_if(servers, [&](const facts& each) { return each.text("Mode") == mode; });
+  };
+  const auto alone = count("standalone");
+  ensemble.set_flag("mixed", count("leader") > 1 || alone > 1 || (alone == 1 && servers.size() > 1));
+  std::set<std::string> bounds;
+  std::int64_t tick = 0;
+  for (const facts& each : servers) {
+    tick = std::max(tick, each.number("tickTime"));
+    if (each.has("minSessionTimeout") && each.has("maxSessionTimeout"))
+      bounds.insert(each.text("minSessionTimeout") + " to " + each.text("maxSessionTimeout") + " ms");
+  }
+  ensemble.set("tick", tick);
+  ensemble.set("safe_timeout", safe_ticks * tick);
+  if (servers.size() >= 2) ensemble.set("kinds_of_bounds", static_cast<std::int64_t>(bounds.size()));
+  std::string all;
+  for (const std::string& each : bounds) all.append(all.empty() ? "" : ", ").append(each);
+  ensemble.set("bounds", all);
+}
+
+void conclude(facts& ensemble, const std::vector<session_reader::permission>& all, std::string_view user) {
+  int may = 0;
+  bool has_ip = false;
+  bool is_open = false;
+  for (const session_reader::permission& each : all) {
+    const bool is_world = each.scheme == "world";
+    const bool is_own =
+        each.scheme == "digest" && !user.empty() && each.id.starts_with(std::string{user} + ':');
+    if (is_world || is_own) may |= each.may;
+    is_open = is_open || (is_world && (each.may & (ZOO_PERM_CREATE | ZOO_PERM_DELETE)) != 0);
+    has_ip = has_ip || each.scheme == "ip";
+  }
+  std::string missing;
+  if ((may & ZOO_PERM_READ) == 0) missing = "read";
+  if ((may & ZOO_PERM_CREATE) == 0) missing.append(missing.empty() ? "create below" : " and create below");
+  ensemble.set("missing", missing);
+  ensemble.set_flag("has_ip", has_ip);
+  ensemble.set_flag("is_open", is_open);
+}
 
 std::vector<finding> diagnose(const settings& of, bool asks_for_world) {
   return ensemble_survey{of}.run(asks_for_world);

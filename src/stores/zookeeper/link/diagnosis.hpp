@@ -1,17 +1,37 @@
 #pragma once
 
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
-#include "holdfast/diagnosis.hpp"
+#include "stores/doctor/examination.hpp"
+#include "stores/zookeeper/link/session_reader.hpp"
 #include "stores/zookeeper/link/settings.hpp"
 
 namespace holdfast::zookeeper {
 
-/// Asks the servers of a URL about themselves, and looks at the nodes in a session of its own. No node is
+/// Asks the servers of a URL about themselves, and looks at the root in a session of its own. No node is
 /// made. Blocks: for each question to each address of a server at most 2 s or `connect_limit`, whichever is
 /// less, and for the session twice `connect_limit`.
 /// \param asks_for_world acl=world is in the URL, not a default.
-/// \throws runtime::connection_error where no server answers.
+/// \throws runtime::connection_error if no server answers.
 [[nodiscard]] std::vector<finding> diagnose(const settings& of, bool asks_for_world);
+
+/// The lines of an answer, "Mode: leader", "tickTime=2000" or "zk_uptime\t17", as far as a condition names
+/// them.
+/// \return whether there were any lines of that kind.
+bool set_fields(doctor::facts& of, std::string_view answer, std::string_view separator);
+/// What the answers of a server amount to.
+void conclude(doctor::facts& server);
+/// The facts of all servers together.
+void conclude(doctor::facts& ensemble, const std::vector<doctor::facts>& servers);
+/// What the user of a URL may do below the root, which `all` is the ACL of.
+void conclude(doctor::facts& ensemble, const std::vector<session_reader::permission>& all,
+              std::string_view user);
+
+[[nodiscard]] std::span<const doctor::condition> server_conditions();
+[[nodiscard]] std::span<const doctor::condition> ensemble_conditions();
 
 }  // namespace holdfast::zookeeper

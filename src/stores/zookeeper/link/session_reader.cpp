@@ -44,7 +44,7 @@ session_reader::session_reader(const settings& of, const addresses& at, millisec
                  nullptr);
   }
   try {
-    run_until([this] { return is_connected_; });
+    run_until(is_connected_);
   } catch (...) {
     zookeeper_close(zk_);
     throw;
@@ -55,49 +55,14 @@ session_reader::~session_reader() { zookeeper_close(zk_); }
 
 milliseconds session_reader::timeout() const { return milliseconds{zoo_recv_timeout(zk_)}; }
 
-session_reader::listing session_reader::list(const std::string& path) {
-  auto r = request<listing>();
-  begin(zoo_awget_children(zk_, path.c_str(), nullptr, nullptr, &on_list, r.get()));
-  run_until([&] { return r->is_answered; });
-  return finish(r);
-}
-
 session_reader::rights session_reader::rights_of(const std::string& path) {
-  auto r = request<rights>();
-  begin(zoo_aget_acl(zk_, path.c_str(), &on_acl, r.get()));
-  run_until([&] { return r->is_answered; });
-  return finish(r);
-}
-
-session_reader::content session_reader::get(const std::string& path) {
-  auto r = request<content>();
-  begin(zoo_aget(zk_, path.c_str(), 0, &on_content, r.get()));
-  run_until([&] { return r->is_answered; });
-  return finish(r);
-}
-
-template <class Answer>
-std::shared_ptr<session_reader::pending<Answer>> session_reader::request() {
-  auto made = std::make_shared<pending<Answer>>();
-  kept_.push_back(made);
-  return made;
-}
-
-template <class Answer>
-Answer session_reader::finish(const std::shared_ptr<pending<Answer>>& r) {
-  kept_.pop_back();
-  const int code = r->answer.code;
+  request_ = std::make_unique<pending>();
+  begin(zoo_aget_acl(zk_, path.c_str(), &on_acl, request_.get()));
+  run_until(request_->is_answered);
+  const int code = request_->answer.code;
   if (code == ZCONNECTIONLOSS || code == ZSESSIONEXPIRED || code == ZOPERATIONTIMEOUT || code == ZCLOSING)
     fail(zerror(code));
-  return std::move(r->answer);
-}
-
-template <class Answer>
-Answer& session_reader::answered(const void* data, int code) {
-  auto& r = *static_cast<pending<Answer>*>(const_cast<void*>(data));
-  r.is_answered = true;
-  r.answer.code = code;
-  return r.answer;
+  return std::move(request_->answer);
 }
 
 void session_reader::on_event(zhandle_t*, int type, int state, const char*, void* context) {
@@ -107,25 +72,13 @@ void session_reader::on_event(zhandle_t*, int type, int state, const char*, void
   if (state == ZOO_AUTH_FAILED_STATE) self.is_shut_out_ = true;
 }
 
-// The library does not tell that an answer ended too soon: what it could not read is null. An exception must
-// not pass through its frames.
-
-void session_reader::on_list(int code, const String_vector* names, const void* data) {
-  auto& found = answered<listing>(data, code);
-  if (code != ZOK) return;
-  const bool is_whole = names != nullptr && (names->count <= 0 || names->data != nullptr);
-  if (!is_whole) found.code = ZMARSHALLINGERROR;
-  for (int i = 0; found.code == ZOK && i < names->count; ++i) {
-    if (names->data[i] == nullptr) {
-      found.code = ZMARSHALLINGERROR;
-    } else {
-      found.children.emplace_back(names->data[i]);
-    }
-  }
-}
-
+/// The library does not tell that an answer ended too soon: what it could not read is null. An exception must
+/// not pass through its frames.
 void session_reader::on_acl(int code, ACL_vector* acl, Stat*, const void* data) {
-  auto& found = answered<rights>(data, code);
+  auto& request = *static_cast<pending*>(const_cast<void*>(data));
+  request.is_answered = true;
+  rights& found = request.answer;
+  found.code = code;
   if (code != ZOK) return;
   const bool is_whole = acl != nullptr && (acl->count <= 0 || acl->data != nullptr);
   if (!is_whole) found.code = ZMARSHALLINGERROR;
@@ -139,13 +92,8 @@ void session_reader::on_acl(int code, ACL_vector* acl, Stat*, const void* data) 
   }
 }
 
-void session_reader::on_content(int code, const char* bytes, int size, const Stat*, const void* data) {
-  auto& found = answered<content>(data, code);
-  if (code == ZOK && bytes != nullptr && size > 0) found.bytes.assign(bytes, static_cast<std::size_t>(size));
-}
-
-void session_reader::run_until(const std::function<bool()>& is_done) {
-  while (!is_done()) {
+void session_reader::run_until(const bool& is_done) {
+  while (!is_done) {
     if (is_shut_out_)
       throw runtime::connection_error{{errc::permission_denied, "the servers refused the credentials"}};
     const auto left = std::chrono::ceil<milliseconds>(until_ - steady_clock::now());

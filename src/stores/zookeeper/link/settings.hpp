@@ -49,8 +49,6 @@ struct settings {
       30'000};  // the requested timeout; the servers keep it within their bounds
   std::chrono::milliseconds connect_limit{10'000};  // after that long without a connection, requests fail
 
-  std::int64_t buffer_bytes = 0xfffff;  // jute.maxbuffer of the servers and clients, which no server tells
-
   std::string auth_scheme;  // empty: no authentication
   std::string auth;         // user:password, or the user of `password`
   runtime::password password;

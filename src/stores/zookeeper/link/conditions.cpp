@@ -1,0 +1,104 @@
+// What servers have to keep for locks to exclude one another: see docs/stores/zookeeper.md.
+
+#include "stores/zookeeper/link/diagnosis.hpp"
+
+namespace holdfast::zookeeper {
+
+namespace {
+
+using doctor::condition;
+using doctor::grade;
+
+constexpr std::string_view bounds = "minSessionTimeout is {minSessionTimeout} ms, at a tick of {tickTime} ms";
+constexpr std::string_view own_bounds =
+    "session_timeout within the bounds of the servers, or other bounds: minSessionTimeout, maxSessionTimeout";
+constexpr std::string_view granted = "a session of {timeout:ms} was granted, and {requested:ms} requested";
+constexpr std::string_view set_acl = "setAcl {root} (zkCli.sh), or auth=digest:USER:PASSWORD in the URL";
+constexpr std::string_view world = "new nodes are everybody's (acl=world)";
+constexpr std::string_view look =
+    "grep forceSync in zoo.cfg and in the server's Java options (zookeeper.forceSync)";
+
+constexpr condition of_server[]{
+    {"answer", grade::warning, "problem", "{problem}",
+     "the others have to be a majority without it; clients lose time at connecting",
+     "start the server, or look at its network and its log"},
+    {"role", grade::broken, "state=waiting", "it serves nobody, because it knows no leader",
+     "clients connected to it lose their locks at the deadlines",
+     "start a majority of the servers; look at this one's log for its election"},
+    {"role", grade::kept, "Mode=standalone", "it is a server that stands alone"},
+    {"role", grade::kept, "Mode=observer", "it is an observer"},
+    {"role", grade::kept, "Mode", "it is a {Mode}"},
+    {"information", grade::unknown, "missing", "it does not answer to {missing}",
+     "its session bounds and forced writes were not all examined",
+     "4lw.commands.whitelist=srvr,conf,mntr in its configuration, and a restart"},
+    {"information", grade::kept, "state=serving", "it answers to srvr, conf and mntr"},
+    {"session bounds", grade::kept, "minSessionTimeout>=two_ticks", bounds},
+    {"session bounds", grade::broken, "minSessionTimeout tickTime", bounds,
+     "a session shorter than two ticks may end before its client's deadline: two may hold",
+     "minSessionTimeout={two_ticks} in the configuration of all servers"},
+    {"local sessions", grade::kept, "zk_local_sessions=0", "there are none"},
+    {"local sessions", grade::broken, "zk_local_sessions", "{zk_local_sessions} sessions are local",
+     "the leader does not hear of a session that stays local, and ends it under its client: two may hold",
+     "localSessionsEnabled=false in the configuration of all servers"},
+    // mntr counts forced writes, and the groups of transactions that were written: the session that looks is
+    // one. The first group is counted before it is forced.
+    {"forceSync", grade::kept, "zk_cnt_fsynctime>=1",
+     "it forced writes to its disk {zk_cnt_fsynctime} times since its start"},
+    {"forceSync", grade::broken, "zk_cnt_fsynctime=0 zk_cnt_sync_processor_batch_size>=2",
+     "it wrote {zk_cnt_sync_processor_batch_size} times since its start, and forced none to its disk",
+     "a power cut loses locks that were granted: two may hold, and tokens fall",
+     "grep forceSync in zoo.cfg and in the server's Java options (zookeeper.forceSync); remove it and "
+     "restart the "
+     "server"},
+    {"forceSync", grade::unknown, "state=serving",
+     "the server does not tell whether it forces writes to its disk",
+     "without that a power cut loses locks that were granted, and tokens fall", look},
+};
+
+constexpr condition of_ensemble[]{
+    {"leader", grade::broken, "mixed=yes", "the servers of the URL are not of one ensemble",
+     "clients that reach different ones exclude nobody: two may hold",
+     "name the servers of one ensemble, as /zookeeper/config has them"},
+    {"leader", grade::kept, "!session_problem", "the servers have granted a session"},
+    {"leader", grade::broken, "", "no session: {session_problem}",
+     "no lock can be acquired or renewed, as long as no majority has a leader",
+     "start a majority of the servers; look at their logs for the election"},
+    {"same bounds", grade::kept, "kinds_of_bounds=1", "the servers bound sessions alike"},
+    {"same bounds", grade::broken, "kinds_of_bounds>=2", "the servers bound sessions differently: {bounds}",
+     "a session made shorter at a reconnection may end before its client's deadline: two may hold",
+     "the same minSessionTimeout and maxSessionTimeout in the configuration of all servers"},
+    {"session", grade::warning, "requested<timeout", granted,
+     "what a crashed client held stays locked for longer", own_bounds},
+    {"session", grade::warning, "timeout<requested", granted,
+     "leases end sooner than their ttl when servers do not answer", own_bounds},
+    {"session", grade::warning, "timeout<safe_timeout", "a session of {timeout:ms}, at a tick of {tick} ms",
+     "while a leader is cut off from the majority, two may hold", "session_timeout={safe_timeout}ms or more"},
+    {"session", grade::kept, "timeout", "a session of {timeout:ms}, as requested"},
+    {"access", grade::kept, "makes_world=yes asks_for_world=yes", world},
+    {"access", grade::kept, "makes_world=yes is_local=yes", world},
+    {"access", grade::warning, "makes_world=yes timeout", world,
+     "whoever reaches the servers may take and end every lock",
+     "acl=auth and auth=digest:USER:PASSWORD in the URLs of all clients; acl=world where it is meant"},
+    {"access", grade::warning, "is_open=yes", "everybody may create or delete nodes below {root}",
+     "anybody can make a lock's node first, and keep the clients out",
+     "setAcl {root} with the rights of that user alone (zkCli.sh)"},
+    {"access", grade::kept, "timeout", "new nodes are for one user, who may end locks"},
+    {"rights", grade::unknown, "acl_problem", "the ACL of {root} cannot be read: {acl_problem}",
+     "it is not known whether {client} can take a lock", "getAcl {root} (zkCli.sh)"},
+    {"rights", grade::broken, "is_closed=yes", "{client} may not read {root}",
+     "it can list no queue, and so take no lock", set_acl},
+    {"rights", grade::unknown, "missing has_ip=yes", "{client} may not {missing} {root}",
+     "unless the ACL of an address lets it", set_acl},
+    {"rights", grade::broken, "missing", "{client} may not {missing} {root}",
+     "it can lock no name that has no node yet", set_acl},
+    {"rights", grade::kept, "timeout has_root=no",
+     "{client} may create below {root}; the root is not there yet, and the first lock makes it"},
+    {"rights", grade::kept, "timeout", "{client} may create below {root}"},
+};
+
+}  // namespace
+
+std::span<const condition> server_conditions() { return of_server; }
+std::span<const condition> ensemble_conditions() { return of_ensemble; }
+
+}  // namespace holdfast::zookeeper

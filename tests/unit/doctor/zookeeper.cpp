@@ -1,0 +1,107 @@
+#include "stores/zookeeper/link/diagnosis.hpp"
+#include "unit/doctor/cases.hpp"
+
+namespace holdfast::zookeeper {
+namespace {
+
+using doctor::facts;
+using grade = finding::grade;
+using test::expect_each_row;
+using test::facts_of;
+
+TEST(doctor_tables, know_each_case_of_zookeeper) {
+  expect_each_row(
+      server_conditions(),
+      {
+          {"problem=refused", "answer", grade::warning, "refused"},
+          {"state=waiting", "role", grade::broken, "knows no leader"},
+          {"Mode=standalone", "role", grade::kept, "stands alone"},
+          {"Mode=observer", "role", grade::kept, "an observer"},
+          {"Mode=leader", "role", grade::kept, "a leader"},
+          {"state=serving;missing=mntr", "information", grade::unknown, "to mntr"},
+          {"state=serving", "information", grade::kept, "srvr, conf and mntr"},
+          {"minSessionTimeout=4000;tickTime=2000;two_ticks=4000", "session bounds", grade::kept, "4000 ms"},
+          {"minSessionTimeout=3999;tickTime=2000;two_ticks=4000", "session bounds", grade::broken, "3999 ms"},
+          {"zk_local_sessions=0", "local sessions", grade::kept, "none"},
+          {"zk_local_sessions=2", "local sessions", grade::broken, "2 sessions"},
+          {"zk_cnt_fsynctime=7", "forceSync", grade::kept, "7 times"},
+          {"zk_cnt_fsynctime=0;zk_cnt_sync_processor_batch_size=2", "forceSync", grade::broken,
+           "it wrote 2 times"},
+          {"state=serving;zk_cnt_fsynctime=0;zk_cnt_sync_processor_batch_size=1", "forceSync", grade::unknown,
+           "does not tell"},
+      });
+  expect_each_row(
+      ensemble_conditions(),
+      {
+          {"mixed=yes", "leader", grade::broken, "not of one ensemble"},
+          {"mixed=no", "leader", grade::kept, "granted a session"},
+          {"mixed=no;session_problem=p", "leader", grade::broken, "no session: p"},
+          {"kinds_of_bounds=1", "same bounds", grade::kept, "alike"},
+          {"kinds_of_bounds=2;bounds=b", "same bounds", grade::broken, "differently: b"},
+          {"timeout=60000;requested=30000", "session", grade::warning, "60 s was granted"},
+          {"timeout=30000;requested=60000", "session", grade::warning, "30 s was granted"},
+          {"timeout=1000;requested=1000;safe_timeout=1600;tick=200", "session", grade::warning,
+           "at a tick of 200 ms"},
+          {"timeout=1600;requested=1600;safe_timeout=1600", "session", grade::kept, "as requested"},
+          {"timeout=1;makes_world=yes;asks_for_world=yes", "access", grade::kept, "acl=world"},
+          {"timeout=1;makes_world=yes;asks_for_world=no;is_local=yes", "access", grade::kept, "acl=world"},
+          {"timeout=1;makes_world=yes;asks_for_world=no;is_local=no", "access", grade::warning, "acl=world"},
+          {"timeout=1;makes_world=no;is_open=yes;root=/app", "access", grade::warning, "below /app"},
+          {"timeout=1;makes_world=no;is_open=no", "access", grade::kept, "for one user"},
+          {"timeout=1;acl_problem=p", "rights", grade::unknown, "cannot be read: p"},
+          {"timeout=1;is_closed=yes;client=c", "rights", grade::broken, "c may not read"},
+          {"timeout=1;missing=read;has_ip=yes", "rights", grade::unknown, "may not read"},
+          {"timeout=1;missing=read;has_ip=no", "rights", grade::broken, "may not read"},
+          {"timeout=1;has_root=no", "rights", grade::kept, "not there yet"},
+          {"timeout=1;has_root=yes", "rights", grade::kept, "may create below"},
+      });
+}
+
+TEST(doctor_zookeeper, reads_fields_and_survives_other_lines) {
+  facts of;
+  EXPECT_FALSE(set_fields(of, "", "="));
+  EXPECT_FALSE(set_fields(of, "\n\nmntr is not executed because it is not in the whitelist.\n", "="));
+  EXPECT_TRUE(set_fields(of, "tickTime=a=b\nstate=broken\nproblem=mine\n", "="));
+  EXPECT_EQ(of.text("tickTime"), "a=b");
+  EXPECT_FALSE(of.has("state")) << "a server has no say in that";
+  EXPECT_FALSE(of.has("problem"));
+}
+
+TEST(doctor_zookeeper, compares_servers) {
+  const auto concluded = [](std::vector<facts> servers) {
+    facts of;
+    conclude(of, servers);
+    return of;
+  };
+  const char* bounds = ";tickTime=2000;minSessionTimeout=4000;maxSessionTimeout=40000";
+  const auto one = [&](const std::string& mode) { return facts_of("Mode=" + mode + bounds); };
+  EXPECT_EQ(concluded({one("leader"), one("follower")}).text("mixed"), "no");
+  EXPECT_EQ(concluded({one("leader"), one("leader")}).text("mixed"), "yes");
+  EXPECT_EQ(concluded({one("standalone"), one("follower")}).text("mixed"), "yes");
+  EXPECT_EQ(concluded({one("standalone")}).text("mixed"), "no");
+  EXPECT_EQ(concluded({one("leader"), one("follower")}).number("kinds_of_bounds"), 1);
+  EXPECT_EQ(concluded({one("leader"), facts_of("minSessionTimeout=1;maxSessionTimeout=2")}).text("bounds"),
+            "1 to 2 ms, 4000 to 40000 ms");
+  EXPECT_FALSE(concluded({one("standalone")}).has("kinds_of_bounds"));
+  EXPECT_EQ(concluded({facts_of("tickTime=9223372036854775807")}).number("safe_timeout"),
+            1'000'000'000'000'000);
+}
+
+TEST(doctor_zookeeper, compares_the_user_of_the_url_with_the_acl) {
+  const auto missing = [](const std::vector<session_reader::permission>& acl, const char* user) {
+    facts of;
+    conclude(of, acl, user);
+    return of.text("missing");
+  };
+  EXPECT_EQ(missing({{31, "world", "anyone"}}, ""), "");
+  EXPECT_EQ(missing({{31, "digest", "app:hash"}}, "app"), "");
+  EXPECT_EQ(missing({{31, "digest", "application:hash"}}, "app"), "read and create below");
+  EXPECT_EQ(missing({{1, "world", "anyone"}}, ""), "create below");
+  facts of;
+  conclude(of, {{31, "ip", "10.0.0.0/8"}, {4, "world", "anyone"}}, "");
+  EXPECT_EQ(of.text("has_ip"), "yes");
+  EXPECT_EQ(of.text("is_open"), "yes");
+}
+
+}  // namespace
+}  // namespace holdfast::zookeeper
