@@ -194,11 +194,11 @@ void client_core::announce_loss(const lease_record_ptr& lease) {
     const core_lock now{p->loop};
     p->leases->after_loss(lease);
   };
-  auto callbacks = std::exchange(lease->on_lost, {});
-  const auto first_wait = std::stable_partition(callbacks.begin(), callbacks.end(),
-                                                [](const auto& each) { return !each.is_wait; });
-  std::vector waits(std::make_move_iterator(first_wait), std::make_move_iterator(callbacks.end()));
-  callbacks.erase(first_wait, callbacks.end());
+  std::vector<lease_record::listener> callbacks;
+  std::vector<lease_record::listener> waits;
+  for (auto& each : std::exchange(lease->on_lost, {})) {
+    (each.is_wait ? waits : callbacks).push_back(std::move(each));
+  }
   for (const auto& each : waits) parts_->operations.remove(each.id);
   // The callbacks run on another thread than the signals: one that takes long must not delay the signal of
   // the next lease.

@@ -72,12 +72,12 @@ class client_core : public std::enable_shared_from_this<client_core> {
   ///        errc::closed after `close()`.
   /// \param stop ends the operation with errc::cancelled.
   template <class Result, class Begin>
-  [[nodiscard]] Result wait(Begin begin, const std::stop_token& stop = {});
+  [[nodiscard]] Result wait(const Begin& begin, const std::stop_token& stop = {});
   /// Starts an operation. In a forked child its result is errc::closed.
   /// \param done gets the result, once, on a thread of the client and under none of its locks. The result is
   ///        a failure, or can be made of one.
   template <class Result, class Begin>
-  pending start(Begin begin, std::function<void(Result)> done);
+  pending start(const Begin& begin, std::function<void(Result)> done);
   /// Ends an operation that was started, unless it has ended, with errc::cancelled. A release or a downgrade
   /// goes on, and its end is reported to no caller.
   void cancel(op_id id);
@@ -135,7 +135,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
   [[nodiscard]] engine parts_of_an_operation() HOLDFAST_REQUIRES(parts_->loop);
   /// Memory that runs out here ends the process; see docs/guarantees.md.
   template <class Result, class Begin>
-  op_id begin_with(Begin begin, store::handler<Result> done) noexcept HOLDFAST_REQUIRES(parts_->loop);
+  op_id begin_with(const Begin& begin, store::handler<Result> done) noexcept HOLDFAST_REQUIRES(parts_->loop);
   template <class Result>
   [[nodiscard]] store::handler<Result> outside(std::function<void(Result)> done);
 

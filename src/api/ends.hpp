@@ -58,7 +58,8 @@ template <class Value, class Make>
 [[nodiscard]] std::function<void(store::answer<Value>)> completing(std::shared_ptr<completion> handler,
                                                                    std::string attempt, Make make,
                                                                    bool may_be_empty = false) {
-  return [=](store::answer<Value> answer) {
+  return [handler = std::move(handler), attempt = std::move(attempt), make = std::move(make),
+          may_be_empty](store::answer<Value> answer) {
     if (auto* const value = std::get_if<Value>(&answer)) return handler->complete(make(std::move(*value)));
     const auto& reason = std::get<failure>(answer);
     if (may_be_empty && lease_core::is_refusal(reason)) return handler->complete({});

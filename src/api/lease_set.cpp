@@ -130,7 +130,7 @@ std::error_code lease_set::release() noexcept {
   const auto ended = core->wait<std::error_code>([&](const auto& with, auto done) {
     struct round {
       store::handler<std::error_code> done;
-      std::size_t answers_due;
+      std::size_t answers_due = 0;
       std::error_code worst{};
     };
     const auto answers = std::make_shared<round>(round{std::move(done), records.size()});

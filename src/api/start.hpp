@@ -42,14 +42,14 @@ struct slot {
 };
 
 template <class Result, class Begin>
-client_core::op_id client_core::begin_with(Begin begin, store::handler<Result> done) noexcept {
+client_core::op_id client_core::begin_with(const Begin& begin, store::handler<Result> done) noexcept {
   if constexpr (is_answer<Result>) {
     if (closed_) {
       done(failure{errc::closed, "the client was closed"});
       return 0;
     }
   }
-  using returned = std::invoke_result_t<Begin&, const engine&, store::handler<Result>>;
+  using returned = std::invoke_result_t<const Begin&, const engine&, store::handler<Result>>;
   if constexpr (std::is_void_v<returned>) {
     begin(parts_of_an_operation(), std::move(done));
     return 0;
@@ -59,12 +59,12 @@ client_core::op_id client_core::begin_with(Begin begin, store::handler<Result> d
 }
 
 template <class Result, class Begin>
-Result client_core::wait(Begin begin, const std::stop_token& stop) {
+Result client_core::wait(const Begin& begin, const std::stop_token& stop) {
   const auto result = std::make_shared<slot<Result>>();
   op_id id = 0;
   {
     const runtime::core_lock now{parts_->loop, true};
-    id = begin_with<Result>(std::move(begin), [this, result](Result r) {
+    id = begin_with<Result>(begin, [this, result](Result r) {
       result->value = std::move(r);
       parts_->loop.defer([result] { result->blocked.serve(); });
     });
@@ -85,26 +85,26 @@ store::handler<Result> client_core::outside(std::function<void(Result)> done) {
 }
 
 template <class Result, class Begin>
-pending client_core::start(Begin begin, std::function<void(Result)> done) {
+pending client_core::start(const Begin& begin, std::function<void(Result)> done) {
   if (!is_ours()) {
     done(Result{failure{errc::closed, "the client belongs to the parent process"}});
     return {};
   }
   const runtime::core_lock now{parts_->loop};
   auto later = outside<Result>(std::move(done));
-  using returned = std::invoke_result_t<Begin&, const engine&, store::handler<Result>>;
+  using returned = std::invoke_result_t<const Begin&, const engine&, store::handler<Result>>;
   if constexpr (std::is_void_v<returned>) {
     const op_id id = parts_->operations.next_id();
     const auto waits = std::make_shared<waiting<Result>>(std::move(later));
     parts_->operations.add(id, waits);
-    begin_with<Result>(std::move(begin), [this, id, waits](Result result) {
+    begin_with<Result>(begin, [this, id, waits](Result result) {
       parts_->loop.assert_core_locked();
       parts_->operations.remove(id);
       waits->end(std::move(result));
     });
     return {weak_from_this(), id};
   } else {
-    return {weak_from_this(), begin_with<Result>(std::move(begin), std::move(later))};
+    return {weak_from_this(), begin_with<Result>(begin, std::move(later))};
   }
 }
 

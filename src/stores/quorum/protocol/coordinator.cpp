@@ -414,7 +414,7 @@ void coordinator::change(const request& r, on_reply done) {
 
 /// Answers with a view of what a majority says, when all have answered that are not silent.
 template <class Answer, class View>
-void coordinator::view(const request& r, View view_of, on_reply done) {
+void coordinator::view(const request& r, const View& view_of, on_reply done) {
   rounds_.ask_all(
       r,
       [this, view_of](const outcomes& all, bool is_last) -> std::optional<outcome> {

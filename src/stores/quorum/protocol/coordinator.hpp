@@ -98,7 +98,7 @@ class coordinator {
   void release(tickets::request r, on_reply done);
   void change(const tickets::request& r, on_reply done);
   template <class Answer, class View>
-  void view(const tickets::request& r, View view_of, on_reply done);
+  void view(const tickets::request& r, const View& view_of, on_reply done);
   void inspect(const tickets::request& r, on_reply done);
   void for_each_hold(const tickets::request& r, on_reply done);
   void send_for_each(const tickets::request& of, const std::vector<claim_state>& holders,

@@ -86,8 +86,8 @@ std::string quorum_key(std::string_view prefix) { return stem_of(std::string{pre
 std::string key_for_shell(std::string_view key) {
   const std::size_t at = key.rfind(separator);
   if (at == std::string_view::npos) return word_for_shell(key);
-  return "\"$(printf '%s\\037%s' " + word_for_shell(key.substr(0, at)) + ' ' + word_for_shell(key.substr(at + 1)) +
-         ")\"";
+  return "\"$(printf '%s\\037%s' " + word_for_shell(key.substr(0, at)) + ' ' +
+         word_for_shell(key.substr(at + 1)) + ")\"";
 }
 
 std::string literally(std::string_view bytes) {

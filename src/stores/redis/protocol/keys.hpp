@@ -37,7 +37,8 @@ struct keys {
 /// \param before the prefix stands in the keys: a pattern, which may be empty.
 [[nodiscard]] std::string key_grant(std::string_view before, std::string_view prefix);
 
-/// A side key as a word for a shell. A terminal takes no control character, so printf writes the one of the key.
+/// A side key as a word for a shell. A terminal takes no control character, so printf writes the one of the
+/// key.
 [[nodiscard]] std::string key_for_shell(std::string_view key);
 
 /// Returns a pattern of SCAN that matches exactly these bytes.
