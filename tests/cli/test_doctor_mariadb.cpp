@@ -64,6 +64,10 @@ TEST_F(doctor_on_mariadb, says_of_a_store_in_each_state_what_the_golden_file_has
     return "mysql://" + user + "@127.0.0.1:" + std::to_string(server.port()) +
            "/locks?table=own&connect_timeout=1m";
   };
+  const auto layout = [](const std::string& number) {
+    return "CREATE OR REPLACE DEFINER = holdfast@'%' PROCEDURE locks.own_layout() COMMENT 'Holdfast " +
+           number + "' SELECT " + number;
+  };
   const auto global = [](const std::string& assignment) { return strings{"SET GLOBAL " + assignment}; };
   struct state {
     std::string name;
@@ -90,7 +94,8 @@ TEST_F(doctor_on_mariadb, says_of_a_store_in_each_state_what_the_golden_file_has
        global("max_join_size = DEFAULT")},
       {"procedures of another version",
        own,
-       {"ALTER PROCEDURE locks.own_evict COMMENT 'Holdfast 1 0000000000000000'"}},
+       {"ALTER PROCEDURE locks.own_evict COMMENT 'Holdfast 2 0000000000000000'"}},
+      {"another layout", own, {layout("1")}, {layout("2")}},
       {"one that runs with the rights of its caller",
        as("worker"),
        {"ALTER PROCEDURE locks.own_evict SQL SECURITY INVOKER"},

@@ -63,6 +63,10 @@ TEST_F(doctor_on_postgresql, says_of_a_store_in_each_state_what_the_golden_file_
            "''" +
            number + " x''::text'";
   };
+  const auto layout = [](const std::string& number) {
+    return "CREATE OR REPLACE FUNCTION locks.own_layout() RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT " +
+           number + "::bigint'";
+  };
   const auto setting = [](const std::string& name, const std::string& value) {
     return strings{"ALTER SYSTEM SET " + name + " = " + value, "SELECT pg_reload_conf()"};
   };
@@ -125,7 +129,8 @@ TEST_F(doctor_on_postgresql, says_of_a_store_in_each_state_what_the_golden_file_
        {revision("999")},
        {"DROP FUNCTION locks.own_revision"}},
       {"routines of a newer version", own, {revision("999")}, {"DROP FUNCTION locks.own_revision"}},
-      {"routines of an older version", own, {revision("1")}, {"DROP FUNCTION locks.own_revision"}},
+      {"routines of an older version", own, {revision("0")}, {"DROP FUNCTION locks.own_revision"}},
+      {"another layout", own, {layout("1")}, {layout("2")}},
       {"a user without rights", place_of(server, "nobody")},
       {"a user who may look", place_of(server, "looker")},
       {"a user who may lock", place_of(server, "worker")},

@@ -234,7 +234,7 @@ TEST_F(redis_guard_marker, is_copied_to_a_length_alone_that_a_marker_may_have) {
   EXPECT_EQ(guard.marker().size(), 200U);
   hear(guard, std::string(201, 'b'));
   EXPECT_EQ(guard.marker(), std::string(200, 'a'));
-  // What an older client of the same server does not say changes nothing.
+  // A reply without a marker changes nothing.
   EXPECT_FALSE(guard.hear(list({number(0)}), in_, now));
   EXPECT_EQ(guard.marker(), std::string(200, 'a'));
   EXPECT_TRUE(guard.hear({value::kind::error, 0, "MOVED 7 10.0.0.2:7002", {}}, in_, now));

@@ -44,21 +44,6 @@ class mariadb_rights : public testing::Test {
   mariadb_server server_;
 };
 
-// An older version made the procedures, and a client that only locks makes none.
-TEST_F(mariadb_rights, to_procedures_without_a_new_one_cost_a_leader_its_new_value_alone) {
-  server_.ask("DROP PROCEDURE holdfast.holdfast_locks_annotate");
-  client alice{url_of("alice")};
-  auto held = mutex{alice, "stock"}.acquire();
-  auto led = election{alice, "boss"}.campaign("one");
-  const auto refused = failure_of([&] { led.proclaim("two"); });
-  EXPECT_EQ(refused.code, errc::unavailable);
-  EXPECT_THAT(refused.text, testing::HasSubstr("holdfast schema"));
-  EXPECT_EQ(election(alice, "boss").leader()->value, "one");
-  EXPECT_EQ(renew(held), renewal::renewed);
-  EXPECT_TRUE(led.held());
-  EXPECT_FALSE(led.resign());
-}
-
 // A monitor sees statements of others, and with them ids of clients. By an id it can be the next to have the
 // lock by which a client finds its former session.
 TEST_F(mariadb_rights, to_see_statements_of_others_cost_no_lease) {

@@ -70,17 +70,6 @@ TEST_F(postgresql_tables, are_known_whatever_the_settings_of_a_role_for_names_ar
   for (int time = 0; time < 2; ++time) EXPECT_EQ(try_to_lock().text, "it did not fail");
 }
 
-TEST_F(postgresql_tables, of_a_newer_layout_are_refused) {
-  EXPECT_EQ(try_to_lock().text, "it did not fail");
-  server_.ask(
-      "CREATE OR REPLACE FUNCTION holdfast_locks_layout() RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT "
-      "99::bigint'");
-  const auto refused = try_to_lock();
-  EXPECT_EQ(refused.code, errc::foreign_store) << refused.text;
-  EXPECT_THAT(refused.text, HasSubstr("newer Holdfast"));
-  EXPECT_EQ(server_.number("SELECT holdfast_locks_layout()"), 99);
-}
-
 TEST_F(postgresql_tables, changed_under_a_client_are_told) {
   client locks{server_.url()};
   auto held = mutex{locks, "stock", lock_options{}.ttl(2s)}.acquire();

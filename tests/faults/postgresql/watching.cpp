@@ -50,7 +50,7 @@ TEST_F(postgresql_watching, hold_up_nobody_who_makes_the_tables) {
 TEST_F(postgresql_watching, are_told_of_what_was_under_way_when_it_began) {
   EXPECT_FALSE(mutex(locks_, "stock").acquire().release());
   const auto other = server_.console();
-  EXPECT_EQ(other->ask("BEGIN; SELECT holdfast_locks_changed()"), "");
+  EXPECT_EQ(other->ask("BEGIN; SELECT holdfast_locks_changed('stock')"), "");
   const auto watch = locks_.watch([&] { ++calls_; });
   await([&] { return watches(); }, "it does not begin");
   std::this_thread::sleep_for(300ms);  // what it is told of until then has been told

@@ -206,13 +206,6 @@ TEST_F(shared_files, wake_their_clients_through_fifos_that_other_users_cannot_re
       << "who may write the database may wake its clients";
 }
 
-TEST_F(shared_files, have_the_folder_of_an_older_version_mended_by_its_owner) {
-  std::filesystem::create_directory(wake_);
-  own(wake_, 0, members, 0770);
-  make_store();
-  EXPECT_EQ(look_at(wake_).st_mode & 07777U, 01770U);
-}
-
 TEST_F(shared_files, write_letters_into_nothing_but_fifos) {
   client locks = open(patient());
   auto held = mutex{locks, "stock"}.acquire();

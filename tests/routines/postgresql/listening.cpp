@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 class postgresql_listening : public testing::Test {
  protected:
   postgresql_listening() {
-    EXPECT_EQ(test::number_in(real, "layout"), 1);
+    EXPECT_EQ(test::number_in(real, "layout"), 2);
     EXPECT_EQ(server.console("holdfast")
                   ->ask("CREATE FUNCTION holdfast_locks_channels() RETURNS bigint LANGUAGE sql "
                         "AS 'SELECT count(*) FROM pg_listening_channels()'"),

@@ -123,7 +123,7 @@ TEST_F(postgresql_plans, go_by_the_primary_keys_without_statistics) {
 /// The server has looked at tables of a single row, for which a scan is the cheapest, and made its plans:
 /// they stay while the tables grow.
 TEST_F(postgresql_plans, go_by_the_primary_keys_with_statistics_of_small_tables) {
-  ASSERT_EQ(test::number_in(real, "layout"), 1);
+  ASSERT_EQ(test::number_in(real, "layout"), 2);
   done(
       "INSERT INTO holdfast_locks (name, token, granted, oldest, capacity) VALUES ('one', 1, 1, 1, "
       "1073741824)");

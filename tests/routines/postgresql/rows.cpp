@@ -16,7 +16,7 @@ using testing::StartsWith;
 
 class postgresql_rows : public testing::Test {
  protected:
-  postgresql_rows() { EXPECT_EQ(test::number_in(real, "layout"), 1); }  // makes the tables
+  postgresql_rows() { EXPECT_EQ(test::number_in(real, "layout"), 2); }  // makes the tables
 
   /// A request as a statement of a person's.
   struct statement {

@@ -43,7 +43,7 @@ TEST(doctor_tables, know_each_case_of_mariadb) {
           {"foreign=x is not Holdfast's", "schema", grade::broken, "x is not"},
           {"untrusted=p", "schema", grade::broken, "the procedure p"},
           {"refusal=r;layout=none", "schema", grade::broken, "do not work: r"},
-          {"layout=newer", "schema", grade::broken, "a newer Holdfast"},
+          {"layout=other;layout_there=3;own_layout=2", "schema", grade::broken, "has layout 3"},
           {"layout=none;create=no", "schema", grade::broken, "create=0"},
           {"layout=none;create=yes;procedures=0", "schema", grade::kept, "the first client"},
           {"layout=none;create=yes;procedures=3", "schema", grade::warning, "there is no"},

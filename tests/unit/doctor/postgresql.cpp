@@ -49,6 +49,7 @@ TEST(doctor_tables, know_each_case_of_postgresql) {
           {"stranger=x", "owner", grade::broken, "x, whom"},
           {"has_owners=yes", "owner", grade::kept, "trusted"},
           {"table=t;foreign_table=u", "schema", grade::broken, "the table u"},
+          {"table=t;other_layout=3;own_layout=2", "schema", grade::broken, "has layout 3"},
           {"table=t;newer=unusable", "schema", grade::broken, "a newer Holdfast"},
           {"table=t;newer=usable", "schema", grade::kept, "serve this one"},
           {"table=t;may_ask=no", "schema", grade::unknown, "may not execute"},

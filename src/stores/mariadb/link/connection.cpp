@@ -1,10 +1,7 @@
 #include "stores/mariadb/link/connection.hpp"
 
-#include <algorithm>
-#include <array>
 #include <optional>
 #include <poll.h>
-#include <string_view>
 #include <sys/socket.h>
 
 #include "runtime/signals.hpp"
@@ -246,24 +243,10 @@ void connection::fail() {
   const bool unprepared = stage_ == stage::preparing;
   stage_ = stage::idle;
   constexpr unsigned no_such_procedure = 1305;
-  constexpr auto new_routines =
-      std::to_array<std::string_view>({"annotate", "request_release", "inspect_part", "list_part"});
-  const bool is_new_routine =
-      std::find(new_routines.begin(), new_routines.end(), current_->first) != new_routines.end();
   if (unprepared) statements_.erase(current_);
   constexpr unsigned no_such_table = 1146;
   if (is_bare() && (number == no_such_procedure || number == no_such_table)) {
     stage_ = stage::answered;  // without rows
-    return;
-  }
-  if (is_new_routine && number == no_such_procedure) {
-    stage_ = stage::answered;
-    answer_ = store::request_error{
-        {errc::unavailable,
-         "the server has no procedure for it (" + sentence +
-             "): an older version made them; bring them up to date: holdfast schema URL --apply"},
-        false,
-        false};
     return;
   }
   refusal r = refusal_of(number, sentence, !unprepared);

@@ -149,7 +149,9 @@ void opening::read_store(facts& to) {
   if (!procedures.untrusted.empty()) return;  // nothing of it is called
   try {
     const std::int64_t there = layout();
-    to.set("layout", there > sql::mariadb::layout ? "newer" : there == 0 ? "none" : "own");
+    to.set("layout", there == 0 ? "none" : there == sql::mariadb::layout ? "own" : "other");
+    to.set("layout_there", there);
+    to.set("own_layout", sql::mariadb::layout);
   } catch (const connection_error& c) {
     if (c.reason.code != errc::permission_denied) throw;
     if (count > 0) to.set("refusal", c.reason.message);

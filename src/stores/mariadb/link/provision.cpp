@@ -41,17 +41,15 @@ bool opening::provide_tables(sql::mariadb::existing procedures_there) {
         false};
   }
   const std::int64_t found = procedures.untrusted.empty() ? layout() : 0;
-  const std::int64_t behind = sql::mariadb::layout - found;
-  const bool outdated = found > 0 && behind > 0;
-  if (found > sql::mariadb::layout || (outdated && !replaces)) {
+  const bool usable = found == sql::mariadb::layout;
+  if (found != 0 && !usable) {
     throw connection_error{
         {errc::foreign_store, "the table " + names_.plain() + " has layout " + std::to_string(found) +
                                   ", and this Holdfast needs layout " + std::to_string(sql::mariadb::layout) +
-                                  (outdated ? "; bring it up to date: holdfast schema URL --apply" : "")},
+                                  "; name another table with table="},
         false};
   }
   check_tables();
-  const bool usable = found == sql::mariadb::layout;
   if (usable && procedures.complete && (procedures.current || !replaces)) return false;
   if (usable && !to_.create) return false;
   if (!to_.create) {
@@ -124,11 +122,10 @@ void opening::check_tables() {
     return std::find(comments.begin(), comments.end(), comment) != comments.end();
   });
   if (ours) return;
-  throw connection_error{
-      {errc::foreign_store,
-       "the table " + names_.plain() +
-           ", or a table named after it, is not Holdfast's; name another table with table="},
-      false};
+  throw connection_error{{errc::foreign_store, "the table " + names_.plain() +
+                                                   ", or a table named after it, is not Holdfast's, or has "
+                                                   "another layout; name another table with table="},
+                         false};
 }
 
 /// Several clients may do this at once: each statement keeps existing objects, or replaces them by the same.

@@ -1,7 +1,7 @@
 -- Remove all claims that a session of one's own has left, which is over, and hand their names on, one by one. What
 -- fails is left to those who come to that name: they find the session gone by themselves.
 CREATE PROCEDURE IF NOT EXISTS {abandon}(in_client BINARY(16))
-  MODIFIES SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 1'
+  MODIFIES SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 2'
 BEGIN
   DECLARE v_name VARBINARY(512);
   DECLARE v_end BOOLEAN DEFAULT FALSE;

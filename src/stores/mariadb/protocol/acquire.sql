@@ -5,7 +5,7 @@
 CREATE PROCEDURE IF NOT EXISTS {acquire}(
   in_name VARBINARY(512), in_owner BINARY(16), in_client BINARY(16), in_weight BIGINT, in_capacity BIGINT,
   in_ttl BIGINT, in_metadata MEDIUMBLOB, in_wait BOOLEAN)
-  MODIFIES SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 1'
+  MODIFIES SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 2'
 BEGIN
   DECLARE v_token, v_held, v_first, v_eldest, v_dead BIGINT;
   DECLARE v_head, v_other, v_fits BOOLEAN;

@@ -4,7 +4,7 @@
 -- Out: done
 CREATE PROCEDURE IF NOT EXISTS {downgrade}(
   in_name VARBINARY(512), in_owner BINARY(16), in_token BIGINT, in_weight BIGINT)
-  MODIFIES SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 1'
+  MODIFIES SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 2'
 BEGIN
   DECLARE v_done BOOLEAN;
 --@include lock.sql

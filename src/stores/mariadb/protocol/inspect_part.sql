@@ -5,7 +5,7 @@
 --
 -- Out: the name, in a row without a place; then its claims
 CREATE PROCEDURE IF NOT EXISTS {inspect_part}(in_name VARBINARY(512), in_after BIGINT, in_upto BIGINT, in_most INT)
-  READS SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 1'
+  READS SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 2'
 BEGIN
   DECLARE v_now BIGINT DEFAULT UNIX_TIMESTAMP(SYSDATE(6)) * 1000000;
   -- Not joined: the server would read all claims of a long queue, and sort them.

@@ -6,7 +6,7 @@
 -- Out: of each name, what was counted: who holds, all, the first that holds, and the last token
 CREATE PROCEDURE IF NOT EXISTS {list_part}(
   in_idle BOOLEAN, in_after VARBINARY(512), in_counted BIGINT, in_names INT, in_most INT)
-  READS SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 1'
+  READS SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 2'
 BEGIN
   DECLARE v_now BIGINT DEFAULT UNIX_TIMESTAMP(SYSDATE(6)) * 1000000;
   IF in_idle THEN

@@ -6,7 +6,7 @@
 --      told again), seconds
 -- Out: owner, token (granted; negative: revoked; 0: the first in the queue)
 CREATE PROCEDURE IF NOT EXISTS {listen}(in_client BINARY(16), in_seen MEDIUMBLOB, in_seconds DOUBLE)
-  MODIFIES SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 1'
+  MODIFIES SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 2'
 BEGIN
   DECLARE v_at INT DEFAULT 1;
   DECLARE v_calls VARCHAR(64) DEFAULT CONCAT('holdfast-calls:', LOWER(HEX(in_client)));

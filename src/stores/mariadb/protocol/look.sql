@@ -4,7 +4,7 @@
 -- Out: token, granted, head, holder_left; no row where it is gone
 CREATE PROCEDURE IF NOT EXISTS {look}(
   in_name VARBINARY(512), in_owner BINARY(16), in_token BIGINT, in_ttl BIGINT)
-  MODIFIES SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 1'
+  MODIFIES SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 2'
 BEGIN
   DECLARE v_own, v_first BIGINT;
   DECLARE v_head BOOLEAN;

@@ -2,7 +2,7 @@
 --
 -- Out: done
 CREATE PROCEDURE IF NOT EXISTS {release}(in_name VARBINARY(512), in_owner BINARY(16), in_token BIGINT)
-  MODIFIES SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 1'
+  MODIFIES SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 2'
 BEGIN
   DECLARE v_done INT;
 --@include lock.sql

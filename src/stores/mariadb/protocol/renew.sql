@@ -9,7 +9,7 @@
 --      bytes, the name, the owner in 16 bytes, the token and the ttl in 8 bytes each; the highest byte first
 -- Out: kept: for each a 1, or a 0; or a 2: it could not be looked at, and is what it was
 CREATE PROCEDURE IF NOT EXISTS {renew}(in_holds MEDIUMBLOB)
-  MODIFIES SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 1'
+  MODIFIES SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 2'
 BEGIN
   DECLARE v_pass INT DEFAULT 1;
   DECLARE v_at, v_size, v_each INT;

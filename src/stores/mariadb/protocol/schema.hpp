@@ -11,7 +11,7 @@ namespace holdfast::sql::mariadb {
 
 /// The layout of tables and procedures, as the procedure `layout` answers it. A change of an .sql file of
 /// this folder that makes old and new clients differ raises it, here, in layout.sql, and in the comments.
-inline constexpr std::int64_t layout = 1;
+inline constexpr std::int64_t layout = 2;  // 1 was never released
 
 /// How existing procedures are treated.
 enum class existing : std::uint8_t { kept, replaced };
@@ -21,7 +21,7 @@ enum class existing : std::uint8_t { kept, replaced };
 [[nodiscard]] std::vector<std::string> schema_of(const naming& names,
                                                  existing procedures_there = existing::kept);
 
-/// The comment of a procedure as this Holdfast makes it: "Holdfast 1" and a hash of the texts of all
+/// The comment of a procedure as this Holdfast makes it: "Holdfast 2" and a hash of the texts of all
 /// procedures. Another hash shows an older or newer Holdfast with the same layout.
 [[nodiscard]] std::string current_comment();
 
@@ -31,10 +31,10 @@ enum class existing : std::uint8_t { kept, replaced };
 /// The settings of a session, to be sent first, one by one.
 [[nodiscard]] std::vector<std::string> session_settings();
 
-/// The comment of a table of Holdfast: "Holdfast claims 1". Other tables are not touched.
+/// The comment of a table of Holdfast: "Holdfast claims 2". Other tables are not touched.
 [[nodiscard]] std::string comment_of(std::string_view part);
 
-/// The start of the comment of a procedure of Holdfast: "Holdfast 1". Other procedures are not called.
+/// The start of the comment of a procedure of Holdfast: "Holdfast 2". Other procedures are not called.
 inline constexpr std::string_view procedure_comment = "Holdfast ";
 
 /// The parts of the name of each table: "locks", "claims" ...

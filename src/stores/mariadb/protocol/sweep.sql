@@ -5,7 +5,7 @@
 -- In:  keep (how long an unused name is remembered), every, limit (names, and words); microseconds
 -- Out: more (the walk has not come to its end)
 CREATE PROCEDURE IF NOT EXISTS {sweep}(in_keep BIGINT, in_every BIGINT, in_limit INT)
-  MODIFIES SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 1'
+  MODIFIES SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 2'
 BEGIN
   DECLARE v_now BIGINT DEFAULT UNIX_TIMESTAMP(SYSDATE(6)) * 1000000;
   DECLARE v_swept, v_last BIGINT;

@@ -10,7 +10,7 @@ CREATE TABLE IF NOT EXISTS {locks} (
   oldest   BIGINT         NOT NULL,      -- no claim is below: the rows that once were need not be passed over
   capacity BIGINT         NOT NULL,      -- how much its holders may weigh together
   PRIMARY KEY (name)
-) ENGINE = InnoDB ROW_FORMAT = DYNAMIC COMMENT = 'Holdfast locks 1'
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC COMMENT = 'Holdfast locks 2'
 
 -- claims
 CREATE TABLE IF NOT EXISTS {claims} (
@@ -24,7 +24,7 @@ CREATE TABLE IF NOT EXISTS {claims} (
   since    BIGINT         NOT NULL,      -- queued, or granted
   metadata MEDIUMBLOB     NOT NULL,      -- for people: JSON in UTF-8
   PRIMARY KEY (name, token)
-) ENGINE = InnoDB ROW_FORMAT = DYNAMIC COMMENT = 'Holdfast claims 1'
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC COMMENT = 'Holdfast claims 2'
 
 -- words
 CREATE TABLE IF NOT EXISTS {words} (
@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS {words} (
   token  BIGINT     NOT NULL,            -- granted; negative: revoked, or asked to release; 0: it is the first
   told   BIGINT     NOT NULL,
   PRIMARY KEY (client, owner, token)
-) ENGINE = InnoDB ROW_FORMAT = DYNAMIC COMMENT = 'Holdfast words 1'
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC COMMENT = 'Holdfast words 2'
 
 -- sweeps
 CREATE TABLE IF NOT EXISTS {sweeps} (
@@ -41,7 +41,7 @@ CREATE TABLE IF NOT EXISTS {sweeps} (
   swept  BIGINT         NOT NULL,        -- when nothing was left to forget
   walked VARBINARY(512) NOT NULL,        -- the last name that the walk under way has come to
   PRIMARY KEY (id)
-) ENGINE = InnoDB ROW_FORMAT = DYNAMIC COMMENT = 'Holdfast sweeps 1'
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC COMMENT = 'Holdfast sweeps 2'
 
 -- first
 INSERT IGNORE INTO {sweeps} (id, swept, walked) VALUES (1, 0, '')

@@ -173,8 +173,9 @@ void opening::read_store(facts& to) {
   }
   const std::string table = names_.plain();
   const bool is_there = there.tables > 0 || !callable.empty();
-  const bool is_newer = layout_there > pg::layout_number || revision_there.number > pg::own_revision().number;
-  if (is_newer) to.set("newer", layout_there > pg::layout_number || !missing.empty() ? "unusable" : "usable");
+  if (layout_there != 0 && layout_there != pg::layout_number) to.set("other_layout", layout_there);
+  if (revision_there.number > pg::own_revision().number)
+    to.set("newer", missing.empty() ? "usable" : "unusable");
   const std::string own = std::to_string(pg::own_revision().number);
   if (!is_there) {
     to.set("shortage", "there is no " + table + " yet");
@@ -190,6 +191,7 @@ void opening::read_store(facts& to) {
   to.set_flag("may_ask", may_ask);
   to.set("lacking", lacking);
   to.set_flag("looks", looks);
+  to.set("own_layout", pg::layout_number);
   to.set("own_revision", own);
   for (const char* each : {"layout", "revision"}) {
     to.set(std::string{each} + "_routine", names_.bare(each));

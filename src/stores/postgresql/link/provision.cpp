@@ -81,18 +81,26 @@ std::optional<std::string> opening::foreign_table() {
   return std::nullopt;
 }
 
-/// Newer routines serve older clients; older routines are replaced.
+/// Newer routines serve older clients; older routines are replaced. Another layout is left alone.
 bool opening::suffices(const inventory& there) {
   const std::int64_t found = layout(there);
+  if (found != 0 && found != sql::postgresql::layout_number) {
+    throw connection_error{
+        {errc::foreign_store, "the table " + names_.plain() + " has layout " + std::to_string(found) +
+                                  ", and this Holdfast needs layout " +
+                                  std::to_string(sql::postgresql::layout_number) +
+                                  "; name another table with table="},
+        false};
+  }
   const auto routines = revision(there);
   const auto& own = sql::postgresql::own_revision();
   const bool newer = routines.number > own.number;
-  if (found > sql::postgresql::layout_number || (newer && !there.is_complete)) {
+  if (newer && !there.is_complete) {
     throw connection_error{{errc::foreign_store,
                             "the table " + names_.plain() + " was made by a newer Holdfast; update this one"},
                            false};
   }
-  if (found != sql::postgresql::layout_number || !there.is_complete) return false;
+  if (found == 0 || !there.is_complete) return false;
   return newer || (routines.number == own.number && !to_.renew);
 }
 

@@ -17,13 +17,3 @@ BEGIN
     PERFORM pg_catalog.pg_notify(pg_catalog.concat('{CHANGED}_', of_name), pg_catalog.concat(of_name));
   END IF;
 END $$;
--- As calls of older routines know it that are in progress while these replace them.
-CREATE OR REPLACE FUNCTION {changed}() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-  until bigint;
-BEGIN
-  SELECT s.watched INTO until FROM {sweeps} s WHERE s.id OPERATOR(pg_catalog.=) 1::pg_catalog.int2;
-  IF until OPERATOR(pg_catalog.>) 0 AND until OPERATOR(pg_catalog.>) {now}() THEN
-    PERFORM pg_catalog.pg_notify('{CHANGED}', '');
-  END IF;
-END $$;

@@ -1,6 +1,5 @@
 -- End the holds of a name with a token from in_token to in_last, whoever has them, and tell whose they were; then hand
--- it on. Older clients made one without the tokens.
-DROP FUNCTION IF EXISTS {evict}(text);
+-- it on.
 CREATE OR REPLACE FUNCTION {evict}(in_name text, in_token bigint DEFAULT 0,
   in_last bigint DEFAULT 9223372036854775807, OUT holders bigint)
 --@include locals.sql

@@ -23,20 +23,20 @@ BEGIN
       FROM {claims} c WHERE (c.name, c.token) > (after, counted) ORDER BY c.name, c.token LIMIT at_most),
   ended AS MATERIALIZED (
     SELECT s.client, s.login
-      FROM (SELECT DISTINCT p.client, coalesce(p.login, 0) AS login FROM part p WHERE p.ttl >= {FOREVER} OFFSET 0) s
-     WHERE {gone}(s.client, nullif(s.login, 0)))
+      FROM (SELECT DISTINCT p.client, p.login FROM part p WHERE p.ttl >= {FOREVER} OFFSET 0) s
+     WHERE {gone}(s.client, s.login))
   SELECT g.name, l.token, l.capacity, h.holding, g.living, f.weight, at - f.since,
          CASE WHEN octet_length(f.metadata) > 15000 THEN left(f.metadata, 3750) ELSE f.metadata END, f.token, g.upto
     FROM (SELECT p.name, min(p.token) AS low, max(p.token) AS upto,
                  count(*) FILTER (WHERE p.expires > at AND e.client IS NULL) AS living
             FROM part p
-            LEFT JOIN ended e ON p.ttl >= {FOREVER} AND e.client = p.client AND e.login = coalesce(p.login, 0)
+            LEFT JOIN ended e ON p.ttl >= {FOREVER} AND e.client = p.client AND e.login = p.login
            GROUP BY p.name ORDER BY p.name LIMIT names_at_most) g
     -- Each in a loop over the names, whatever the server thinks of how many there are.
     LEFT JOIN LATERAL (SELECT i.* FROM {locks} i WHERE i.name = g.name OFFSET 0) l ON true
     LEFT JOIN LATERAL (SELECT count(*) AS holding, min(c.token) AS first
                          FROM {claims} c
-                         LEFT JOIN ended e ON c.ttl >= {FOREVER} AND e.client = c.client AND e.login = coalesce(c.login, 0)
+                         LEFT JOIN ended e ON c.ttl >= {FOREVER} AND e.client = c.client AND e.login = c.login
                         WHERE c.name = g.name AND c.token BETWEEN g.low AND least(l.granted, g.upto) AND c.expires > at
                           AND e.client IS NULL) h ON true
     LEFT JOIN LATERAL (SELECT i.* FROM {claims} i WHERE i.name = g.name AND i.token = h.first OFFSET 0) f ON true

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <initializer_list>
 #include <string_view>
 
 #include "stores/postgresql/protocol/texts.hpp"
@@ -32,12 +31,11 @@ std::string key_of(std::int32_t purpose, const naming& names) {
 
 /// Routines come before their callers. The last file makes `layout`, which shows that all of them exist.
 constexpr auto files = std::to_array<std::string_view>(
-    {text::former,       text::schema,   text::now,    text::changed,         text::gone,
-     text::bury,         text::serve,    text::place,  text::acquire,         text::find,
-     text::look,         text::renew,    text::extend, text::release,         text::withdraw,
-     text::downgrade,    text::annotate, text::evict,  text::request_release, text::inspect,
-     text::inspect_part, text::list,     text::page,   text::list_part,       text::sweep,
-     text::abandon,      text::track,    text::layout, text::rights});
+    {text::former,       text::schema,    text::now,       text::changed,  text::gone,  text::bury,
+     text::serve,        text::place,     text::acquire,   text::find,     text::look,  text::renew,
+     text::release,      text::withdraw,  text::downgrade, text::annotate, text::evict, text::request_release,
+     text::inspect_part, text::list_part, text::sweep,     text::abandon,  text::track, text::layout,
+     text::rights});
 
 std::string fingerprint() {
   std::uint64_t hash = 14695981039346656037U;
@@ -104,23 +102,15 @@ std::string signatures(const naming& names) {
 }  // namespace
 
 bool is_ours(std::string_view table, std::string_view columns) {
-  /// Each version has added columns to those of the one before.
-  const auto is_of_a_version = [&](std::initializer_list<std::string_view> added) {
-    std::string all;
-    return std::any_of(added.begin(), added.end(),
-                       [&](std::string_view each) { return columns == all.append(each); });
-  };
   if (table == "locks") {
-    return is_of_a_version({"name text, token bigint, granted bigint, oldest bigint, capacity bigint"});
+    return columns == "name text, token bigint, granted bigint, oldest bigint, capacity bigint";
   }
   if (table == "claims") {
-    return is_of_a_version(
-        {"name text, token bigint, owner bytea, client bytea, weight bigint, ttl bigint, expires bigint, "
-         "since bigint, metadata text",
-         ", login oid"});
+    return columns ==
+           "name text, token bigint, owner bytea, client bytea, weight bigint, ttl bigint, expires bigint, "
+           "since bigint, metadata text, login oid";
   }
-  return is_of_a_version(
-      {"swept bigint", ", id smallint, walked text, watched bigint", ", watched_names bigint[]"});
+  return columns == "swept bigint, id smallint, walked text, watched bigint, watched_names bigint[]";
 }
 
 revision revision::parse(std::string_view text) {
@@ -132,7 +122,7 @@ revision revision::parse(std::string_view text) {
 }
 
 const revision& own_revision() {
-  static const revision own{6, fingerprint()};
+  static const revision own{1, fingerprint()};
   return own;
 }
 
@@ -155,7 +145,7 @@ std::string schema(const naming& names, std::string_view owner) {
   replace(all, "{SIGNATURES}", signatures(names));
   for (const auto& each : routines) {
     if (each.name == "acquire") replace(all, "{ACQUIRE}", literal(signature_of(each, names)));
-    if (each.name == "inspect") replace(all, "{INSPECT}", literal(signature_of(each, names)));
+    if (each.name == "inspect_part") replace(all, "{INSPECT_PART}", literal(signature_of(each, names)));
   }
   replace(all, "{CHANGED}", "holdfast_changed_" + std::to_string(number_of(names)));
   replace(all, "{BUCKET}",
@@ -205,8 +195,7 @@ std::string script(const naming& names, const std::vector<std::string>& lockers,
 }
 
 std::string statement_of(const sql::call& call, const naming& names) {
-  // `renew` is for older clients, which do not know that a row may be passed over.
-  std::string text = "SELECT * FROM " + names.quoted(call.routine == "renew" ? "extend" : call.routine) + '(';
+  std::string text = "SELECT * FROM " + names.quoted(call.routine) + '(';
   for (std::size_t i = 1; i <= call.in.size(); ++i) {
     text.append(i == 1 ? "$" : ", $").append(std::to_string(i));
   }

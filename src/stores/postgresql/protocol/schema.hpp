@@ -12,7 +12,7 @@ namespace holdfast::sql::postgresql {
 
 /// The layout of tables and calls, as the routine `layout` answers. Clients with another number refuse the
 /// store.
-inline constexpr std::int64_t layout_number = 1;
+inline constexpr std::int64_t layout_number = 2;  // 1 was never released
 
 /// Each name belongs to one of so many buckets, by its hash. A watch of one name is notified of its bucket.
 inline constexpr std::int64_t name_buckets = 128;
@@ -33,7 +33,6 @@ struct routine {
 inline constexpr auto routines = std::to_array<routine>({
     {"now", "", access::part},
     {"changed", "text", access::part},
-    {"changed", "", access::part},
     {"gone", "bytea, oid", access::part},
     {"bury", "text, bigint, bigint, bigint", access::part},
     {"serve", "text, bigint, bigint, bigint, bigint", access::part},
@@ -42,36 +41,30 @@ inline constexpr auto routines = std::to_array<routine>({
     {"find", "text, bytea", access::lock},
     {"look", "text, bytea, bigint, bigint", access::lock},
     {"renew", "bytea", access::lock},
-    {"extend", "bytea", access::lock},
     {"release", "text, bytea, bigint", access::lock},
     {"withdraw", "text, bytea", access::lock},
     {"downgrade", "text, bytea, bigint, bigint", access::lock},
     {"annotate", "text, bytea, bigint, text", access::lock},
     {"evict", "text, bigint, bigint", access::lock},
     {"request_release", "text, bigint, bigint, text", access::lock},
-    {"inspect", "text", access::look},
     {"inspect_part", "text, bigint, bigint, bigint", access::look},
-    {"list", "boolean", access::look},
-    {"page", "boolean, text, bigint", access::look},
     {"list_part", "boolean, text, bigint, bigint, bigint", access::look},
     {"sweep", "bigint, bigint, bigint", access::lock},
     {"abandon", "bytea", access::lock},
     {"watch", "", access::look},
     {"watch_name", "text", access::look},
     {"unwatch_names", "bigint", access::look},
-    {"track", "", access::look},
     {"untrack", "", access::look},
     {"layout", "", access::all},
     {"revision", "", access::all},
 });
-/// Whether a table with one of Holdfast's names is Holdfast's, of this or an older version. \param columns
-/// "name type, …".
+/// Whether a table with one of Holdfast's names is Holdfast's. \param columns "name type, …".
 [[nodiscard]] bool is_ours(std::string_view table, std::string_view columns);
 
 /// The revision of a store's routines, and a hash of their text. A change of a routine raises the number: a
 /// client replaces older routines, and keeps newer ones.
 struct revision {
-  std::int64_t number = 0;  // zero: older than the routines with a revision
+  std::int64_t number = 0;  // zero: none
   std::string fingerprint;
 
   /// Parses the routine's answer, "2 5f0c…". Other texts are no revision: zero.

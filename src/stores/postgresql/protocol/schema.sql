@@ -1,4 +1,4 @@
--- What a store in PostgreSQL is made of; run in one transaction, by whoever finds nothing or an older layout.
+-- What a store in PostgreSQL is made of; run in one transaction, by whoever finds nothing or older routines.
 -- Times are microseconds since the epoch in UTC, by the server's clock; tokens, of the same clock or above.
 
 CREATE TABLE IF NOT EXISTS {locks} (
@@ -19,21 +19,19 @@ CREATE TABLE IF NOT EXISTS {claims} (
   expires  bigint NOT NULL,               -- dead from then on, unless kept
   since    bigint NOT NULL,               -- queued, or granted
   metadata text   NOT NULL,               -- for people
+  login    oid,                           -- of a claim that ends with its session: the role that has logged in there
   PRIMARY KEY (name, token)
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 
+-- With a key, so that a publication of all tables forbids no update.
 CREATE TABLE IF NOT EXISTS {sweeps} (
-  swept bigint NOT NULL                   -- when nothing was left to forget
+  swept   bigint NOT NULL,                -- when nothing was left to forget
+  id      smallint PRIMARY KEY DEFAULT 1 CHECK (id = 1),
+  walked  text COLLATE "C" NOT NULL DEFAULT '',  -- how far the sweep has come that is under way
+  watched bigint NOT NULL DEFAULT 0,      -- until when changes are notified
+  -- The same of single names, by their buckets, which count from 1; see track.sql.
+  watched_names bigint[] NOT NULL DEFAULT array_fill(0::bigint, ARRAY[{BUCKETS}])
 );
 
 {TRUST}
--- Of a claim that ends with its session: the role that has logged in there. Not in stores of older versions.
-ALTER TABLE {claims} ADD COLUMN IF NOT EXISTS login oid;
--- Not in stores of older versions. With a key, so that a publication of all tables forbids no update.
-ALTER TABLE {sweeps} ADD COLUMN IF NOT EXISTS id smallint PRIMARY KEY DEFAULT 1 CHECK (id = 1);
--- How far the sweep has come that is under way, and until when changes are notified.
-ALTER TABLE {sweeps} ADD COLUMN IF NOT EXISTS walked text COLLATE "C" NOT NULL DEFAULT '';
-ALTER TABLE {sweeps} ADD COLUMN IF NOT EXISTS watched bigint NOT NULL DEFAULT 0;
--- The same of single names, by their buckets, which count from 1; see track.sql.
-ALTER TABLE {sweeps} ADD COLUMN IF NOT EXISTS watched_names bigint[] NOT NULL DEFAULT array_fill(0::bigint, ARRAY[{BUCKETS}]);
 INSERT INTO {sweeps} (swept) VALUES (0) ON CONFLICT (id) DO NOTHING;

@@ -32,11 +32,3 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN
   EXECUTE 'UNLISTEN "{CHANGED}_' || bucket || '"';
 END $$;
--- As older clients call it, once: for a day.
-CREATE OR REPLACE FUNCTION {track}() RETURNS void
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  EXECUTE 'LISTEN "{CHANGED}"';
-  INSERT INTO {sweeps} AS s (swept, watched) VALUES (0, {now}() + 86400000000)
-  ON CONFLICT (id) DO UPDATE SET watched = greatest(s.watched, excluded.watched);
-END $$;

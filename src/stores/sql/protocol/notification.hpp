@@ -7,8 +7,7 @@
 
 namespace holdfast::sql {
 
-/// In place of a token: a holder is asked to release. Clients that do not know it take it for the revocation
-/// of another claim.
+/// In place of a token: a holder is asked to release.
 inline constexpr std::int64_t release_requested = -std::numeric_limits<std::int64_t>::max();
 
 /// Decodes a notification of an SQL store: the claim's owner, and its token. A negative token is a

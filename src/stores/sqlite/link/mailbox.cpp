@@ -96,17 +96,14 @@ int open_folder(const std::string& path, const struct stat& database) {
     return -1;
   }
   constexpr mode_t write_by_others = S_IWGRP | S_IWOTH;
-  const bool is_own = info.st_uid == ::geteuid();
   // A user who may write the parent folder could have put another folder of this user here since. Such a
   // folder is not empty, or this user has opened it to others on purpose.
-  if (is_new && is_own && (info.st_mode & 0077U) == 0 && is_empty(folder)) {
+  if (is_new && info.st_uid == ::geteuid() && (info.st_mode & 0077U) == 0 && is_empty(folder)) {
     const mode_t mode = database.st_mode & 0666U;
     const mode_t to_enter = (mode & 0444U) >> 2U;  // to read is to enter
     // Sticky: FIFOs are removed and renamed by their owners alone.
     const mode_t sticky = (mode & write_by_others) != 0 ? S_ISVTX : 0;
     share(folder, database, mode | to_enter | 0700U | sticky);
-  } else if (is_own && (info.st_mode & write_by_others) != 0 && (info.st_mode & S_ISVTX) == 0) {
-    static_cast<void>(::fchmod(folder, (info.st_mode & 07777U) | S_ISVTX) == 0);  // of an older version
   }
   return folder;
 }
