@@ -71,8 +71,9 @@ acquisition::step acquisition::resume(time_point now, std::uint64_t random, cons
     in_flight_ = false;
     if (const auto* t = std::get_if<store::request_error>(&r->outcome)) return on_error(now, random, *t);
     // A reply that says only that a request was not carried out does not show that the next one will be.
-    const bool in_vain =
-        state_ == state::finding && std::holds_alternative<nothing>(std::get<reply>(r->outcome));
+    const auto& said = std::get<reply>(r->outcome);
+    const auto* const at = std::get_if<place>(&said);
+    const bool in_vain = (state_ == state::finding && at == nullptr) || (at != nullptr && at->is_doubted);
     if (!in_vain) {
       silent_since_.reset();
       trouble_.reset();
@@ -127,7 +128,7 @@ acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, co
       return take_place(now, random, std::get<place>(r));
     case state::finding:
       // Not there: the request was never carried out, or whatever came of it has expired since.
-      if (std::holds_alternative<nothing>(r)) return ask(now);
+      if (!std::holds_alternative<place>(r)) return ask(now);
       // Whichever of its requests made it, its ttl may have begun long ago, and finding does not keep it.
       token_ = std::get<place>(r).token;
       return look(now);
@@ -160,6 +161,7 @@ acquisition::step acquisition::take_place(time_point now, std::uint64_t random, 
       return look(now);
     }
     progress_ = std::max(progress_, progress::granted);
+    if (at.is_doubted) return doubt(now, random);
     if (!is_late(now)) return grant();
     // It arrived late: this process was paused, or connecting took long. A look gives it another ttl.
     if (++late_grants_ <= most_late_grants || claim_->election) return look(now);
@@ -180,6 +182,19 @@ acquisition::step acquisition::take_place(time_point now, std::uint64_t random, 
 /// Whether much of the ttl is over; behind a look, which is as fast as the connection is, all of it.
 bool acquisition::is_late(time_point now) const {
   return now >= kept_ + (state_ == state::asking ? claim_->ttl / 2 : claim_->ttl - claim_->margin);
+}
+
+/// The session of the grant may have ended. The claim looks again until the session is known to live, as it
+/// waits for an answer, so a waiter does not lose its grant.
+acquisition::step acquisition::doubt(time_point now, std::uint64_t random) {
+  state_ = state::looking;
+  return on_error(now, random,
+                  {{errc::unavailable,
+                    "the store has granted the lock, and did not confirm in time that the client's session "
+                    "lives"},
+                   true,
+                   true,
+                   true});
 }
 
 acquisition::step acquisition::on_error(time_point now, std::uint64_t random, const store::request_error& t) {

@@ -76,6 +76,7 @@ class acquisition {
   step ask(store::time_point now);
   step look(store::time_point now);
   step leave(store::time_point now);
+  step doubt(store::time_point now, std::uint64_t random);
   step take_place(store::time_point now, std::uint64_t random, const place& at);
   step grant();
   step fail(store::time_point now, failure reason);

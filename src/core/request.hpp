@@ -139,6 +139,7 @@ struct place {
   std::optional<ballot> vote{};         // of one of several servers
   /// A grant counts from then, if that is earlier than the request.
   std::optional<store::time_point> counts_from{};
+  bool is_doubted = false;  // granted, in a session that is not known to live: see driver
 };
 struct kept {
   std::vector<bool> each;

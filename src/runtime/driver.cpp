@@ -143,7 +143,7 @@ void driver::feed(op_id id, const store::event<reply>& e) noexcept {
   if (wants.wake_at) op->timer = time_.at(*wants.wake_at, [this, id] { feed(id, store::woken{}); });
   if (wants.send) {
     link_.send(std::move(*wants.send), [this, id](tickets::link::outcome o) {
-      believe_no_ended_session(o);
+      doubt_ended_session(o);
       feed(id, store::replied<reply>{std::move(o)});
     });
   }
@@ -158,19 +158,12 @@ void driver::feed(op_id id, const store::event<reply>& e) noexcept {
   if (wants.finished || wants.in_vain) tell_if_idle();
 }
 
-/// A claim that is granted in a session which may have ended, as after a stall, does not hold yet. It looks
-/// again until the session is known to live, so a waiter does not lose its grant.
-void driver::believe_no_ended_session(tickets::link::outcome& of) {
-  const auto* const r = std::get_if<reply>(&of);
-  const auto* const at = r == nullptr ? nullptr : std::get_if<tickets::place>(r);
+/// A claim that is granted in a session which may have ended, as after a stall, does not hold yet.
+void driver::doubt_ended_session(tickets::link::outcome& of) const {
+  auto* const r = std::get_if<reply>(&of);
+  auto* const at = r == nullptr ? nullptr : std::get_if<tickets::place>(r);
   if (at == nullptr || !at->granted) return;
-  if (link_.session_until().value_or(store::time_point::max()) > time_.now()) return;
-  of = store::request_error{{errc::unavailable,
-                             "the store has granted the lock, and did not confirm in time that the client's "
-                             "session lives"},
-                            true,
-                            true,
-                            true};
+  at->is_doubted = link_.session_until().value_or(store::time_point::max()) <= time_.now();
 }
 
 void driver::on_notification(const store::notification& n) {

@@ -72,7 +72,7 @@ class driver final : public store::port {
 
   /// Memory that runs out here ends the process; see docs/guarantees.md.
   void feed(op_id id, const store::event<tickets::reply>& e) noexcept;
-  void believe_no_ended_session(tickets::link::outcome& of);
+  void doubt_ended_session(tickets::link::outcome& of) const;
   void on_notification(const store::notification& n);
   void everybody_looks();
   void tell_if_idle();

@@ -132,7 +132,6 @@ TEST_F(release_requests, wait_for_a_grant_that_is_in_doubt) {
   it.link.session = it.time.now() + 10s;
   it.time.run_for(1s);
   it.answer(granted_at(7));
-  it.answer(granted_at(7));
   const auto lease = std::get<lease_record_ptr>(ends.at(0));
   ASSERT_EQ(it.pending_tasks(), tasks{task::inspect});
   it.answer(state_with(7, "while in doubt"));
