@@ -83,13 +83,15 @@ class lease_manager::claiming final : public operation, public std::enable_share
   }
 
   void end(taken result) {
+    if (!done_) return;
     const auto self = shared_from_this();
-    if (!of_.operations_.remove(id_)) return;
+    const auto done = std::exchange(done_, nullptr);
+    of_.operations_.remove(id_);
     of_.time_.cancel(std::exchange(timer_, 0));
     if (const auto* const reason = std::get_if<failure>(&result)) {
       report_unsuccessful(of_.journal_, *claim_, waited(), *reason, is_withdrawn_);
     }
-    std::exchange(done_, nullptr)(std::move(result));
+    done(std::move(result));
   }
 
   lease_manager& of_;

@@ -32,25 +32,16 @@ class operations {
  public:
   [[nodiscard]] op_id next_id() { return ++last_; }
   void add(op_id id, std::shared_ptr<operation> started) { all_.emplace(id, std::move(started)); }
-  /// \return whether it was still under way.
-  bool remove(op_id id) { return all_.erase(id) != 0; }
+  /// An operation has ended. One that is cancelled or closed is not among them any more.
+  void remove(op_id id) { all_.erase(id); }
 
   /// Has no effect on an operation that has ended.
   void cancel(op_id id, failure reason) {
-    if (const auto found = all_.find(id); found != all_.end()) {
-      const auto ended = found->second;  // it removes itself
-      ended->cancel(std::move(reason));
-    }
+    if (const auto ended = all_.extract(id)) ended.mapped()->cancel(std::move(reason));
   }
   /// Closes all of them, the oldest first: an operation that consists of others is older than they are.
   void close(const failure& reason) {
-    for (op_id id = 0; id <= last_; ++id) {
-      const auto next = all_.lower_bound(id);
-      if (next == all_.end()) return;
-      id = next->first;
-      const auto ended = next->second;
-      ended->close(reason);
-    }
+    while (!all_.empty()) all_.extract(all_.begin()).mapped()->close(reason);
   }
 
  private:
