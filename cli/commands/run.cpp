@@ -113,7 +113,7 @@ int conclude_denied(const run_command& request, const failure& denial) {
 
 /// If a store's locks end with a session, it cannot keep one without its holder, and refuses --at-least. Then
 /// the claim is made without it, and this process has to stay.
-/// \param wish loses its least time where the store refuses it.
+/// \param wish loses its least time if the store refuses it.
 wait_result await_grant_or_stay(client& locks, claim& wish, signal_inbox& signals, const event* troubled) {
   try {
     return await_grant(locks, wish, signals, troubled);

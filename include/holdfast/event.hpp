@@ -38,7 +38,7 @@ enum class event_kind : std::uint8_t {
 ///
 /// Events are those of single claims at the store. A set of locks makes one for each name, and again where a
 /// name was not free: each attempt on each name has its own `granted` and `released`, or `refused`, `failed`
-/// or `withdrawn`, also where the set is acquired later, or never.
+/// or `withdrawn`, also if the set is acquired later, or never.
 struct event {
   event_kind kind{};            ///< what has happened
   boot_clock::time_point at{};  ///< when

@@ -27,7 +27,7 @@ namespace holdfast {
 /// \param options the password, where it is not in the URL; the other options do not matter.
 /// \return false where everything was there already, as this version has it.
 /// \throws holdfast::error as `schema`, and errc::unavailable, errc::permission_denied, errc::exhausted;
-///         errc::foreign_store where something else has that name, or the store has another layout.
+///         errc::foreign_store if something else has that name, or the store has another layout.
 HOLDFAST_EXPORT bool apply_schema(std::string_view url, const client_options& options = {});
 
 }  // namespace holdfast

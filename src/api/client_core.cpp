@@ -249,7 +249,7 @@ void client_core::announce_release_request(const lease_record_ptr& lease) {
 
 std::stop_token client_core::release_requested(const lease_record_ptr& lease) {
   const core_lock now{parts_->loop};
-  // Made only where it is needed: most leases are never asked about it.
+  // Made for the first who listens: most leases are never asked about it.
   if (!lease->release_requested.stop_possible()) {
     lease->release_requested = std::stop_source{};
     if (lease->release_request) lease->release_requested.request_stop();

@@ -47,7 +47,7 @@ using verdict = std::variant<Result, part, no_answer>;
 /// Nothing is sent after the operation has been given up.
 ///
 /// A store that refuses may change its mind: rights come back. A question that outlasts the refusal is
-/// answered at once, and asked again in the background, where nobody who closes the client waits for it.
+/// answered at once, and asked again in the background; nobody who closes the client waits for that.
 template <class Question>
 class call {
  public:

@@ -66,7 +66,7 @@ class lease_record {
   const duration grace;     // how long the name rests after a loss
   const duration at_least;  // how long the name stays locked from `granted_at`
   store::time_point granted_at;
-  /// Of a hold that may rest after its release, or whose events are observed.
+  /// Null unless the name may stay locked after a release, or events are observed.
   std::shared_ptr<const std::string> metadata;
   std::stop_source lost;                        // requested once, without the core lock
   std::stop_source set_lost{std::nostopstate};  // of the lease_set that it belongs to; requested after `lost`

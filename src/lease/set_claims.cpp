@@ -48,7 +48,7 @@ class set_claims::set final : public operation, public std::enable_shared_from_t
   void on_loss();
 
  private:
-  /// Of a name.
+  /// Why a name is not held.
   enum class absence : std::uint8_t { not_granted, lost };
 
   op_id acquire(store::claim claim, store::handler<taken> done);

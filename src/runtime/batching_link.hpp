@@ -22,7 +22,7 @@ namespace holdfast::runtime {
 /// way while callers drive, who carry out what others have sent along with their own; and it lingers in short
 /// naps then, not to be woken for every release.
 ///
-/// Where memory runs out in a function of it, the process ends.
+/// If memory runs out in one of its functions, the process ends.
 ///
 /// A derived class supplies `execute`, and calls `start` last in its constructor; `shut` has to be called
 /// before it is destroyed.

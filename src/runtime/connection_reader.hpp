@@ -20,7 +20,7 @@ namespace holdfast::runtime {
 /// A connection, as a connection_reader uses it.
 ///
 /// A connection that breaks fails its own requests, and tells the reader
-/// (`connection_reader::on_disconnected`). Where memory runs out, the process ends.
+/// (`connection_reader::on_disconnected`). If memory runs out, the process ends.
 class readable_connection {
  public:
   /// What a connection waits for.

@@ -21,7 +21,7 @@ namespace holdfast::runtime {
 ///
 /// Timers run on CLOCK_BOOTTIME, so that a lease also ends while the machine sleeps.
 ///
-/// Where memory runs out in a function of it, the process ends, except in the constructor and `on_readable`.
+/// If memory runs out in one of its functions, the process ends, except in the constructor and `on_readable`.
 class HOLDFAST_CAPABILITY("core lock") event_loop final : public store::scheduler {
  public:
   /// \throws holdfast::error errc::exhausted when the process is out of descriptors or threads.

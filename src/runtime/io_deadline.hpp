@@ -27,7 +27,7 @@ class connection_error : public std::exception {
 
 /// What the exception that is being handled means for a connection: a connection_error; holdfast::error, if
 /// the process is out of threads or descriptors; and others, if the server has sent what nobody expects. The
-/// process ends where memory has run out.
+/// process ends if memory has run out.
 [[nodiscard]] connection_error caught_connection_error() noexcept;
 
 /// Waits for a descriptor, but not beyond a deadline, nor when the client is being closed.

@@ -65,7 +65,7 @@ struct connection_settings {
 /// replaced. The requests that were in flight may have been carried out. Queued requests wait for the next
 /// connection, and fail if the server cannot be reached.
 ///
-/// Where memory runs out in a function of it, the process ends.
+/// If memory runs out in one of its functions, the process ends.
 template <class Wire>
 class multiplexed_connection final : private readable_connection {
   static_assert(pipelined_wire<Wire>);
@@ -404,7 +404,7 @@ void multiplexed_connection<Wire>::read(short ready) noexcept {
 }
 
 /// Pings a server that has been silent for long.
-/// \return when to check again. \throws connection_error where the wire is of no use, or a reply is overdue.
+/// \return when to check again. \throws connection_error if the wire is of no use, or a reply is overdue.
 template <class Wire>
 typename multiplexed_connection<Wire>::clock::duration multiplexed_connection<Wire>::check_health() {
   if (!unusable_ && pipeline_.in_flight() == 0) unusable_ = wire_->retirement();

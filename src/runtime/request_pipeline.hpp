@@ -25,7 +25,7 @@ class pending_request {
     if (handler && !outcome) outcome = reason;
   }
   /// Runs the handler, the first time.
-  /// \throws std::bad_optional_access where the protocol has set no outcome.
+  /// \throws std::bad_optional_access if the protocol has set no outcome.
   void complete() {
     if (!handler) return;
     Outcome& result = outcome.value();

@@ -15,7 +15,7 @@
 namespace holdfast::runtime {
 
 /// A thread of this library's. It takes no signals: they are the program's business, and belong to its own
-/// threads. The process ends where the body throws.
+/// threads. The process ends if the body throws.
 /// \throws holdfast::error errc::exhausted when the system has no room for another thread.
 template <class Function>
 [[nodiscard]] std::thread quiet_thread(Function body) {

@@ -37,6 +37,7 @@ TEST(doctor_tables, know_each_case_of_a_redis_server) {
           {"maxmemory=0;maxmemory_policy=allkeys-lru", "eviction", grade::kept, "not set"},
           {"maxmemory=1;maxmemory_policy=noeviction", "eviction", grade::kept, "noeviction"},
           {"maxmemory=1;maxmemory_policy=allkeys-lru", "eviction", grade::broken, "allkeys-lru"},
+          {"answers_limit=65536", "answers", grade::warning, "65536 bytes"},
           {"votes=yes;connected_slaves=1", "replicas", grade::warning, "it has replicas"},
           {"votes=yes;connected_slaves=0", "replicas", grade::kept, "take its vote"},
           {"votes=no;connected_slaves=0;has_failover=no", "replicas", grade::kept, "no replica"},
@@ -140,6 +141,17 @@ TEST(doctor_redis, counts_what_a_former_primary_may_still_write) {
   const facts node = concluded("cluster_enabled=1;cluster-node-timeout=10001;min-replicas-max-lag=0");
   EXPECT_EQ(node.number("needed_guard"), 42'001) << "a cluster's time is another";
   EXPECT_EQ(node.text("former_stops"), "yes");
+}
+
+TEST(doctor_redis, knows_the_lower_limit_of_the_answers_to_subscribers) {
+  const auto limit = [](const std::string& limits) {
+    return concluded("client-output-buffer-limit=" + limits).number("answers_limit");
+  };
+  EXPECT_EQ(limit("normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60"), 8'388'608);
+  EXPECT_EQ(limit("normal 0 0 0 slave 0 0 0 pubsub 1048576 0 0"), 1'048'576);
+  EXPECT_EQ(limit("normal 0 0 0 slave 0 0 0 pubsub 33554432 65536 60"), 65'536);
+  for (const char* none : {"normal 1 1 1 slave 1 1 1 pubsub 0 0 0", "normal 1 1", "pubsub -1 -1 0", ""})
+    EXPECT_EQ(limit(none), 0) << none;
 }
 
 TEST(doctor_redis, knows_how_long_nothing_is_granted) {

@@ -71,7 +71,7 @@ constexpr condition of_server[]{
      "the server refuses what READ COMMITTED writes: no lock can be acquired",
      "SET GLOBAL binlog_format = MIXED, and in the option file"},
     {"binary log", grade::kept, "binlog_format", "binlog_format is {binlog_format}"},
-    // Of what sessions of Holdfast do not set for themselves.
+    // What sessions of Holdfast do not set for themselves.
     {"limits", grade::kept, "big_selects=yes", "statements may read as many rows as they need"},
     {"limits", grade::broken, "max_join_size<1000000", "max_join_size is {max_join_size}", join_refused,
      set_join},

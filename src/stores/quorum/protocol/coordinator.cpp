@@ -244,7 +244,7 @@ void coordinator::on_unreachable(std::size_t server) {
   check_server_set();
 }
 
-/// Before the first claim: asks whether all servers keep the same set, and then writes it where there is
+/// Before the first claim: asks whether all servers keep the same set, and then writes it if there is
 /// none. A client that is refused has written nothing. Later: writes it at servers that come back without it.
 void coordinator::check_server_set() {
   if (set_.conflict()) return;

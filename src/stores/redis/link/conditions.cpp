@@ -53,6 +53,12 @@ constexpr condition of_server[]{
      "when its memory is full it may evict a lock that is held, which is then granted again",
      "CONFIG SET maxmemory-policy noeviction; CONFIG REWRITE"},
 
+    // A connection that is subscribed has this limit for all of its answers, of 4 MiB together.
+    {"answers", grade::warning, "answers_limit<4194304",
+     "client-output-buffer-limit lets {answers_limit} bytes wait for a client that is subscribed",
+     "the server closes the connection of a client that lists many locks, and its leases may be lost",
+     "CONFIG SET client-output-buffer-limit 'pubsub 33554432 8388608 60'; CONFIG REWRITE"},
+
     // A former primary takes no writes any more when the guard of the new one is over.
     {"replicas", grade::warning, "votes=yes connected_slaves>=1", "it has replicas",
      "a replica that is promoted in its place has forgotten its last votes; the guard covers that only if "

@@ -212,6 +212,21 @@ milliseconds pause_left(facts& of, milliseconds guard, std::string_view marker, 
   return std::max(guard - milliseconds{of.number("up")}, 0ms);
 }
 
+/// The lower of the limits in bytes, hard and soft, for the answers to a client that is subscribed; zero:
+/// none. The setting is "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60".
+std::int64_t limit_of_subscribers(const std::string& limits) {
+  std::istringstream words{limits};
+  std::string kind;
+  std::int64_t hard = 0;
+  std::int64_t soft = 0;
+  std::int64_t seconds = 0;
+  while (words >> kind >> hard >> soft >> seconds) {
+    if (kind == "pubsub")
+      return hard > 0 && soft > 0 ? std::min(hard, soft) : std::max({hard, soft, std::int64_t{0}});
+  }
+  return 0;
+}
+
 }  // namespace
 
 void conclude(facts& of, const settings& in, bool has_failover, milliseconds longest_ttl,
@@ -244,6 +259,9 @@ void conclude(facts& of, const settings& in, bool has_failover, milliseconds lon
           ", no-appendfsync-on-rewrite is yes: while the file is written anew, writes go without the disk";
   }
   of.set("file", file);
+
+  if (const std::int64_t limit = limit_of_subscribers(of.text("client-output-buffer-limit")); limit != 0)
+    of.set("answers_limit", limit);
 
   const bool is_cluster = of.number("cluster_enabled") == 1;
   const std::string setting = is_cluster ? "cluster-node-timeout" : "min-replicas-max-lag";
@@ -297,8 +315,9 @@ server_answers ask_server(const settings& in, const server_address& at, bool has
                                             ? std::vector<std::string>{"GET", quorum_key(in.speech.prefix)}
                                             : std::vector<std::string>{"CLUSTER", "INFO"};
   std::vector<std::vector<std::string>> questions{{"INFO"}, {"GET", guard_key(in.speech.prefix)}};
-  for (const char* pattern : {"*append*", "min-replicas-*", "cluster-node-timeout", "bind", "protected-mode",
-                              "port", "tls-auth-clients"})
+  for (const char* pattern :
+       {"*append*", "min-replicas-*", "cluster-node-timeout", "client-output-buffer-limit", "bind",
+        "protected-mode", "port", "tls-auth-clients"})
     questions.push_back({"CONFIG", "GET", pattern});
   if (in.is_cluster() || in.is_quorum()) questions.push_back(last);
   const std::vector<value> replies = with.ask_all(questions);

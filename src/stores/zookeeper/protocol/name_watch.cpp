@@ -10,7 +10,7 @@ namespace holdfast::zookeeper {
 
 namespace {
 
-/// Where a semaphore has its contenders, below the lock's node.
+/// Whether it is a folder of a semaphore's contenders, below the lock's node.
 bool is_part_of_lock(std::string_view child) { return child == "locks" || child == "leases"; }
 
 }  // namespace

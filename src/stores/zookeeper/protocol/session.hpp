@@ -56,8 +56,8 @@ class session {
   void on_notifications(on_notification handler) { claims_.on_notifications(std::move(handler)); }
   [[nodiscard]] std::optional<store::time_point> session_until() const { return liveness_.until(); }
   void on_session(std::function<void()> handler) { liveness_.on_extended(std::move(handler)); }
-  /// See tickets::link. The removal of a mark, or of a place in the queue, may still be on its way when its
-  /// claim has been answered; and a connection that is closed with unread answers may lose what it has sent.
+  /// See tickets::link. The removal of a place in the queue may still be on its way when its claim has been
+  /// answered, and a connection that is closed with unread answers may lose what it has sent.
   void when_delivered(std::function<void()> action) { nodes_.when_removed(std::move(action)); }
   /// From now on `handler` is called after changes of a name, or of all names; null: no more.
   void watch(const store::watched& target, std::function<void()> handler);
