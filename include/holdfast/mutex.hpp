@@ -50,8 +50,8 @@ namespace holdfast {
 /// *Errors.* The acquiring functions throw holdfast::error: errc::unavailable or errc::unknown_outcome when
 /// the store does not answer within the retry policy, or by the end of a shorter limit; errc::wrong_type,
 /// errc::permission_denied, errc::foreign_store, errc::corrupt_store, errc::exhausted, errc::closed;
-/// errc::lost after a loss without an unlock, as above, and when the answer to a grant took longer than the
-/// ttl lasts, three times in turn (a try: once); and errc::timeout from `lock()` and `acquire()` after a
+/// errc::lost after a loss without an unlock, as above, and when the answers to a grant took longer than the
+/// ttl lasts, four times in turn (a try: twice); and errc::timeout from `lock()` and `acquire()` after a
 /// `wait_limit`. Only a store that has answered the call makes it return empty, or with errc::timeout. A
 /// claim that an abandoned attempt may have left at the store is withdrawn in the background.
 class HOLDFAST_EXPORT mutex : public detail::exclusive_lock {

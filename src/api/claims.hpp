@@ -23,8 +23,6 @@ std::int64_t checked_capacity(std::int64_t capacity, const std::string& type);
 [[nodiscard]] store::claim_ptr claim_of(store::claim wanted, bool waits);
 /// \throws holdfast::error errc::invalid_argument if the permits are more than the capacity.
 void check_permits(const store::claim& wanted);
-/// This process, with the program and the label of the options.
-[[nodiscard]] claimant process_for(const client_core& locks, const lock_options& options);
 /// What other clients are told of a claim: this process, with the program and the label of the options.
 /// \param value of a candidate of an election.
 [[nodiscard]] std::shared_ptr<const std::string> metadata_for(const client_core& locks,

@@ -95,9 +95,9 @@ std::string kind_of(std::int64_t capacity) {
 
 }  // namespace
 
-/// The store's last word on a claim that it does not grant: to the request that made it, or, where the store
-/// had to decide on others before, to a look. Nothing of the claim is there.
-std::optional<acquisition::step> acquisition::denial_in(time_point now, const reply& r) {
+/// The answer to a claim that has no place: to the request that made it, or, if the store had to decide on
+/// others before, to a look.
+acquisition::step acquisition::deny(time_point now, std::uint64_t random, const reply& r) {
   if (const auto* other = std::get_if<other_capacity>(&r)) {
     maybe_there_ = false;
     return fail(now,
@@ -106,38 +106,38 @@ std::optional<acquisition::step> acquisition::denial_in(time_point now, const re
                                        " was asked for. It can be that when nobody holds it or waits for it "
                                        "any more: until then end its users, or take another name"});
   }
-  if (!std::holds_alternative<refused>(r)) return std::nullopt;
+  if (const auto* pause = std::get_if<paused>(&r)) {
+    if (state_ == state::asking) maybe_there_ = false;
+    if (!stands_by()) return fail(now, pause->reason);
+    trouble_ = {pause->reason, trouble::paused};
+    return wake(now + pause_.next(random));
+  }
+  if (!std::holds_alternative<refused>(r)) {
+    return fail(now, {errc::corrupt_store, "the store gave an answer to a claim that is none"});
+  }
   step s = over();
   s.answer = store::refused{};
   return s;
 }
 
 acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, const reply& r) {
+  const auto* const at = std::get_if<place>(&r);
   switch (state_) {
-    case state::asking:
-      if (auto denied = denial_in(now, r)) return *std::move(denied);
-      if (const auto* pause = std::get_if<paused>(&r)) {
-        maybe_there_ = false;
-        if (stands_by()) {
-          trouble_ = {pause->reason, trouble::paused};
-          return wake(now + pause_.next(random));
-        }
-        return fail(now, pause->reason);
-      }
-      kept_ = sent_;
-      return take_place(now, random, std::get<place>(r));
     case state::finding:
       // Not there: the request was never carried out, or whatever came of it has expired since.
-      if (!std::holds_alternative<place>(r)) return ask(now);
+      if (at == nullptr) return ask(now);
       // Whichever of its requests made it, its ttl may have begun long ago, and finding does not keep it.
-      token_ = std::get<place>(r).token;
+      token_ = at->token;
       return look(now);
+    case state::asking:
     case state::looking:
+      if (at != nullptr) {
+        kept_ = sent_;
+        return take_place(now, random, *at);
+      }
       // The ticket expired before it could be kept (this process was paused, or cut off): queue anew.
-      if (std::holds_alternative<nothing>(r)) return ask(now);
-      if (auto denied = denial_in(now, r)) return *std::move(denied);
-      kept_ = sent_;
-      return take_place(now, random, std::get<place>(r));
+      if (state_ == state::looking && std::holds_alternative<nothing>(r)) return ask(now);
+      return deny(now, random, r);
     case state::withdrawing:
       // A withdrawal ends one claim. The store may then grant another one of this owner, of an earlier try.
       if (!std::holds_alternative<done>(r) || --claims_ <= 0) return over();
@@ -164,7 +164,7 @@ acquisition::step acquisition::take_place(time_point now, std::uint64_t random, 
     if (at.is_doubted) return doubt(now, random);
     if (!is_late(now)) return grant();
     // It arrived late: this process was paused, or connecting took long. A look gives it another ttl.
-    if (++late_grants_ <= most_late_grants || claim_->election) return look(now);
+    if (++late_grants_ <= (claim_->wait ? most_late_grants : 1) || stands_by()) return look(now);
     return fail(now,
                 {errc::lost, "the grant took longer to arrive than its ttl lasts; ask for a longer ttl"});
   }
@@ -198,12 +198,11 @@ acquisition::step acquisition::doubt(time_point now, std::uint64_t random) {
 }
 
 acquisition::step acquisition::on_error(time_point now, std::uint64_t random, const store::request_error& t) {
-  const bool is_doubted = trouble_ && trouble_->is == trouble::doubted;
-  trouble_ = {t.reason, t.granted ? trouble::doubted : trouble::unanswered};
-  if (t.granted) {
-    progress_ = std::max(progress_, progress::granted);
-    if (!is_doubted) silent_since_ = now;
-  }
+  const bool was_doubted = trouble_ && trouble_->is == trouble::doubted;
+  const bool is_doubted = was_doubted || t.granted;
+  trouble_ = {t.reason, is_doubted ? trouble::doubted : trouble::unanswered};
+  if (t.granted) progress_ = std::max(progress_, progress::granted);
+  if (is_doubted && !was_doubted) silent_since_ = now;
   if (state_ == state::asking && (t.maybe_executed || t.granted)) {
     // The claim may be in the queue by now, or even hold. Only the store knows: never guess.
     state_ = state::finding;
@@ -224,8 +223,9 @@ acquisition::step acquisition::on_error(time_point now, std::uint64_t random, co
     s.in_vain = !t.retryable;
     return s;
   }
-  // A claim that does not wait asks once. Without an answer it is withdrawn in the background.
-  const duration once = t.granted ? least_patience : duration::zero();
+  // A claim that does not wait asks once, unless its grant is in doubt. Without an answer it is withdrawn in
+  // the background.
+  const duration once = is_doubted ? least_patience : duration::zero();
   const duration tries = claim_->wait ? claim_->retry.limit() : once;
   if (t.retryable && next <= silent_since_.value_or(now) + tries) return wake(next);
   if (stands_by() && may_pass(t.reason)) return wake(next);
@@ -274,15 +274,18 @@ acquisition::step acquisition::on_woken(time_point now) {
   return {};
 }
 
-/// A candidate that has once been in the queue of its election waits until it is elected or gives up itself:
-/// a store that has no memory, no room or no right for it for a while must not end it.
-bool acquisition::stands_by() const { return claim_->election && progress_ != progress::none; }
+/// A candidate that waits, and has once been in the queue of its election or was granted it, waits until it
+/// is elected or gives up itself: a store that has no memory, no room or no right for it for a while must not
+/// end it.
+bool acquisition::stands_by() const {
+  return claim_->election && claim_->wait && progress_ != progress::none;
+}
 
 /// A look that was sent a moment ago does not change what the store has said before.
 std::optional<failure> acquisition::error_at(time_point now) const {
   const bool is_silent = in_flight_ && !(has_waited() && now < *silent_since_ + least_patience);
   if (!trouble_ && !is_silent) return std::nullopt;
-  if (is_paused()) return trouble_->reason;
+  if (trouble_ && trouble_->is != trouble::unanswered) return trouble_->reason;
   const failure reason = trouble_
                              ? trouble_->reason
                              : failure{errc::unavailable, "the store did not answer within the wait limit"};

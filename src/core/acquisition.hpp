@@ -63,7 +63,7 @@ class acquisition {
   };
 
   step on_reply(store::time_point now, std::uint64_t random, const reply& r);
-  std::optional<step> denial_in(store::time_point now, const reply& r);
+  step deny(store::time_point now, std::uint64_t random, const reply& r);
   step on_error(store::time_point now, std::uint64_t random, const store::request_error& t);
   step on_notification(store::time_point now, std::uint64_t random, const store::notification& n);
   step on_woken(store::time_point now);

@@ -33,7 +33,7 @@ class lease_manager {
   /// reports the loss to the user, and calls `after_loss` then.
   using on_loss = std::function<void(const lease_record_ptr&)>;
 
-  /// \param all the operations of the client, among which its claims are. It must outlive the lease manager.
+  /// \param all the operations of the client, among which its claims are.
   lease_manager(store::scheduler& time, store::port& port, operations& all, on_loss lost);
   lease_manager(const lease_manager&) = delete;
   lease_manager& operator=(const lease_manager&) = delete;

@@ -23,7 +23,7 @@ class operation {
   /// The user waits no longer: ends with that failure. What it may have left at the store is withdrawn in the
   /// background.
   virtual void cancel(failure reason) = 0;
-  /// The client is being closed.
+  /// The client is being closed: ends now, or soon by itself.
   virtual void close(failure reason) { cancel(std::move(reason)); }
 };
 
@@ -32,7 +32,7 @@ class operations {
  public:
   [[nodiscard]] op_id next_id() { return ++last_; }
   void add(op_id id, std::shared_ptr<operation> started) { all_.emplace(id, std::move(started)); }
-  /// An operation has ended. One that is cancelled or closed is not among them any more.
+  /// An operation has ended. One that is cancelled is not among them any more.
   void remove(op_id id) { all_.erase(id); }
 
   /// Has no effect on an operation that has ended.
@@ -41,7 +41,12 @@ class operations {
   }
   /// Closes all of them, the oldest first: an operation that consists of others is older than they are.
   void close(const failure& reason) {
-    while (!all_.empty()) all_.extract(all_.begin()).mapped()->close(reason);
+    for (auto next = all_.begin(); next != all_.end();) {
+      const op_id id = next->first;
+      const auto closed = next->second;  // which removes itself if that ends it
+      closed->close(reason);
+      next = all_.upper_bound(id);
+    }
   }
 
  private:

@@ -101,6 +101,43 @@ TEST(acquisition, ends_with_the_reason_where_the_store_grants_nothing_and_it_doe
   EXPECT_FALSE(s.send);
 }
 
+TEST(acquisition, of_a_try_looks_once_at_a_grant_that_arrives_late) {
+  for (const bool elects : {false, true}) {
+    store::claim attempt = a_claim();
+    attempt.wait = false;
+    attempt.election = elects;
+    stepper it{attempt};
+    it.start();
+    it.pass(30s);
+    ASSERT_EQ(task_of(it.reply(granted_at(ticket))), task::look);
+    it.pass(30s);
+    EXPECT_EQ(failure_of(it.reply(granted_at(ticket))), errc::lost);
+  }
+}
+
+// On several servers a look of a try may ask them anew, while they grant nothing.
+TEST(acquisition, ends_a_try_whose_look_meets_a_pause) {
+  store::claim attempt = a_claim();
+  attempt.wait = false;
+  stepper it{attempt};
+  it.start();
+  it.pass(20s);
+  ASSERT_EQ(task_of(it.reply(granted_at(ticket))), task::look);
+  const auto s = it.reply(tickets::paused{{errc::unavailable, "it may have forgotten"}});
+  EXPECT_EQ(failure_of(s), errc::unavailable);
+  EXPECT_EQ(task_of(s), task::withdraw) << "it was there before";
+}
+
+TEST(acquisition, takes_no_other_answer_for_a_place) {
+  stepper it;
+  it.start();
+  EXPECT_EQ(failure_of(it.reply(tickets::done{})), errc::corrupt_store);
+  stepper waits;
+  waits.queue(waiting_at(ticket));
+  waits.wake();
+  EXPECT_EQ(failure_of(waits.reply(tickets::kept{{true}})), errc::corrupt_store);
+}
+
 TEST(acquisition, waits_where_the_store_grants_nothing_and_knows_why) {
   stepper it;
   auto place = head_at(ticket, 18s);

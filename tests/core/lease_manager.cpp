@@ -250,6 +250,19 @@ TEST_F(unproven_grants, of_a_try_have_a_second) {
   EXPECT_TRUE(std::holds_alternative<lease_record_ptr>(ends.at(0)));
 }
 
+TEST_F(unproven_grants, of_a_try_have_their_second_also_without_a_connection) {
+  auto attempt = a_claim();
+  attempt.wait = false;
+  be_granted_in_doubt(attempt);
+  while (it.link.open() == 0) it.time.run_until(it.time.next_timer());
+  it.answer(retryable);
+  EXPECT_TRUE(ends.empty());
+  prove_session();
+  while (it.link.open() == 0) it.time.run_until(it.time.next_timer());
+  it.answer(granted_at(7));
+  EXPECT_TRUE(std::holds_alternative<lease_record_ptr>(ends.at(0)));
+}
+
 TEST_F(unproven_grants, of_a_candidate_are_looked_at_for_ever) {
   auto candidate = a_claim();
   candidate.retry.limit(3s);
@@ -266,7 +279,7 @@ TEST_F(unproven_grants, wait_no_longer_than_their_limit) {
   be_granted_in_doubt(a_claim(), epoch + 4s);
   while (ends.empty()) look();
   EXPECT_EQ(ended_at, epoch + 4s);
-  EXPECT_EQ(failure_at_end(), errc::unknown_outcome) << "nobody else is known to hold it";
+  EXPECT_EQ(failure_at_end(), errc::unavailable) << "nobody else is known to hold it";
 }
 
 TEST_F(unproven_grants, are_given_back_when_they_are_cancelled) {

@@ -50,6 +50,17 @@ TEST_P(standbys, that_never_had_a_place_hear_of_the_error) {
   EXPECT_EQ(std::get<failure>(*s.answer).code, GetParam());
 }
 
+// A try has no limit that would end it.
+TEST_P(standbys, are_candidates_that_wait_and_no_tries) {
+  auto attempt = candidate_claim();
+  attempt.wait = false;
+  stepper it{attempt};
+  it.start();
+  it.pass(20s);
+  ASSERT_EQ(task_of(it.reply(granted_at(ticket))), task::look) << "the grant arrived late";
+  EXPECT_TRUE(it.fail(refusal(GetParam())).answer);
+}
+
 TEST_P(standbys, are_candidates_and_no_mutexes) {
   stepper it{retried_claim()};
   it.queue(waiting_at(ticket));
