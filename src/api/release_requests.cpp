@@ -21,7 +21,7 @@ namespace {
 struct release_question {
   std::string name;
   std::optional<fencing_token> token;
-  std::shared_ptr<const std::string> reason;
+  std::string reason;
   std::string attempt;
 
   /// \throws holdfast::error errc::invalid_argument.
@@ -35,7 +35,7 @@ struct release_question {
     if (const auto problem = problem_of_text(text, client::longest_reason)) {
       throw error{errc::invalid_argument, "the reason of a request to release is not allowed: " + *problem};
     }
-    reason = std::make_shared<const std::string>(text);
+    reason = text;
   }
 
   void operator()(const client_core::engine& with, store::handler<store::notified> done) const {

@@ -28,16 +28,6 @@ constexpr duration after_expiry = 1ms;
 
 constexpr const char* may_still_be_granted = "the claim may still be granted, and is then withdrawn";
 
-request request_for(const store::claim& c, task kind) {
-  request r;
-  r.kind = kind;
-  r.name = c.name;
-  r.owner = c.owner;
-  r.ttl = store::store_ttl(c);
-  r.grace = c.grace;
-  return r;
-}
-
 failure doubtful(const std::string& sentence, const failure& reason) {
   return {errc::unknown_outcome, sentence + ": " + reason.message};
 }
@@ -264,7 +254,7 @@ acquisition::step acquisition::on_woken(time_point now) {
   }
   switch (state_) {
     case state::asking: return ask(now);
-    case state::finding: return send(now, state::finding, request_for(*claim_, task::find));
+    case state::finding: return send(now, state::finding, tickets::find{hold_of(*claim_, {})});
     case state::waiting:
     case state::looking: return look(now);
     case state::leaving:
@@ -316,27 +306,18 @@ acquisition::step acquisition::on_cancelled(time_point now) {
 }
 
 acquisition::step acquisition::ask(time_point now) {
-  request r = request_for(*claim_, task::acquire);
-  r.weight = store::weight_of(*claim_);
-  r.capacity = store::capacity_of(*claim_);
-  r.shareable = claim_->shareable;
-  r.election = claim_->election;
-  r.wait = claim_->wait;
-  r.metadata = claim_->metadata;
   token_ = {};
   doubts_ = 0;
   early_ = {};  // what the store answers from here on is newer
   first_ = false;
   maybe_there_ = true;
   ++claims_;
-  return send(now, state::asking, std::move(r));
+  return send(now, state::asking, acquire{claim_});
 }
 
 acquisition::step acquisition::look(time_point now) {
-  request r = request_for(*claim_, task::look);
   early_ = {};
-  r.token = token_;
-  return send(now, state::looking, std::move(r));
+  return send(now, state::looking, tickets::look{hold_of(*claim_, token_)});
 }
 
 acquisition::step acquisition::leave(time_point now) {
@@ -344,7 +325,7 @@ acquisition::step acquisition::leave(time_point now) {
   // From now, not from the last request: that may be carried out long after it was sent, while this process
   // is paused.
   if (state_ != state::withdrawing) withdraws_since_ = now;
-  return send(now, state::withdrawing, request_for(*claim_, task::withdraw));
+  return send(now, state::withdrawing, withdraw{hold_of(*claim_, {})});
 }
 
 acquisition::step acquisition::grant() {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/owner_id.hpp"
 #include "holdfast/boot_clock.hpp"
@@ -36,6 +37,11 @@ struct claim {
 };
 using claim_ptr = std::shared_ptr<const claim>;
 
+/// The metadata as they are sent: empty if there are none.
+[[nodiscard]] inline std::string_view text_of(const std::shared_ptr<const std::string>& metadata) {
+  return metadata ? std::string_view{*metadata} : std::string_view{};
+}
+
 /// The ttl that the store is told. A client that dies cannot end its claim, so the name rests for the grace.
 [[nodiscard]] inline duration store_ttl(const claim& c) { return c.ttl + c.grace; }
 
@@ -51,6 +57,9 @@ struct hold {
   fencing_token token;
   duration ttl{};  // at the store
 };
+[[nodiscard]] inline hold hold_of(const claim& c, fencing_token token) {
+  return {c.name, c.owner, token, store_ttl(c)};
+}
 
 /// One mechanism for the three modes: every claim weighs something, and the claims that hold a name weigh
 /// at most its capacity together. A writer takes the full capacity, a reader one unit of it, permits their

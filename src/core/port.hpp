@@ -60,9 +60,8 @@ class port {
   virtual void force_release(std::string name, std::optional<fencing_token> token, time_point give_up,
                              handler<forced> done) = 0;
   /// Asks the holder with this token, or, without one, all holders, to release. See tickets::task.
-  virtual void request_release(std::string name, std::optional<fencing_token> token,
-                               std::shared_ptr<const std::string> reason, time_point give_up,
-                               handler<notified> done) = 0;
+  virtual void request_release(std::string name, std::optional<fencing_token> token, std::string reason,
+                               time_point give_up, handler<notified> done) = 0;
   /// Calls `changed` under the core lock once soon, and after every change of what is watched, bursts taken
   /// together, until the returned object is destroyed. It may be called without a change, too: after a time
   /// without a connection, say.

@@ -14,30 +14,6 @@ using store::time_point;
 
 namespace {
 
-request about(const store::hold& h, task kind) {
-  request r;
-  r.kind = kind;
-  r.name = h.name;
-  r.owner = h.owner;
-  r.token = h.token;
-  r.ttl = h.ttl;
-  return r;
-}
-
-request about(const std::string& name, task kind) {
-  request r;
-  r.kind = kind;
-  r.name = name;
-  return r;
-}
-
-request renewal_of(std::vector<store::hold> holds) {
-  request r;
-  r.kind = task::renew;
-  r.batch = std::move(holds);
-  return r;
-}
-
 std::vector<store::renewed> outcomes_in(const kept& each) {
   std::vector<store::renewed> outcomes;
   outcomes.reserve(each.each.size());
@@ -54,11 +30,7 @@ failure of_a_change(const request_error& reason) {
 
 }  // namespace
 
-request renewing::next(time_point /*now*/) const {
-  request r = renewal_of(holds);
-  r.send_by = answer_by;
-  return r;
-}
+request renewing::next(time_point /*now*/) const { return renew{holds, answer_by}; }
 
 verdict<store::renewals> renewing::read(const reply& r, time_point sent, bool /*doubted*/) const {
   return store::renewals{sent, outcomes_in(std::get<kept>(r))};
@@ -69,12 +41,10 @@ store::renewals renewing::give_up(const request_error& /*reason*/) const {
 }
 
 request ending::next(time_point now) const {
-  if (now >= until) return about(hold, task::release);
+  if (now >= until) return release{hold};
   store::hold resting = hold;
   resting.ttl = std::chrono::ceil<duration>(until - now);
-  request r = renewal_of({std::move(resting)});
-  r.is_last = true;
-  return r;
+  return renew{{std::move(resting)}, time_point::max(), true};
 }
 
 verdict<released> ending::read(const reply& r, time_point /*sent*/, bool doubted) const {
@@ -93,11 +63,7 @@ bool ending::outlasts(const failure& refusal) {
   return refusal.code == errc::permission_denied || refusal.code == errc::unavailable;
 }
 
-request downgrading::next(time_point /*now*/) const {
-  request r = about(hold, task::downgrade);
-  r.weight = 1;
-  return r;
-}
+request downgrading::next(time_point /*now*/) const { return downgrade{hold}; }
 
 verdict<std::optional<failure>> downgrading::read(const reply& r, time_point /*sent*/,
                                                   bool /*doubted*/) const {
@@ -107,11 +73,7 @@ verdict<std::optional<failure>> downgrading::read(const reply& r, time_point /*s
 
 std::optional<failure> downgrading::give_up(const request_error& reason) const { return of_a_change(reason); }
 
-request annotating::next(time_point /*now*/) const {
-  request r = about(hold, task::annotate);
-  r.metadata = metadata;
-  return r;
-}
+request annotating::next(time_point /*now*/) const { return annotate{hold, metadata}; }
 
 verdict<std::optional<failure>> annotating::read(const reply& r, time_point /*sent*/,
                                                  bool /*doubted*/) const {
@@ -121,12 +83,7 @@ verdict<std::optional<failure>> annotating::read(const reply& r, time_point /*se
 
 std::optional<failure> annotating::give_up(const request_error& reason) const { return of_a_change(reason); }
 
-request inspecting::next(time_point /*now*/) const {
-  request r = about(name, task::inspect);
-  r.waiters_read = most_waiters;
-  r.listed = listed;
-  return r;
-}
+request inspecting::next(time_point /*now*/) const { return inspect{name, most_waiters, listed}; }
 
 verdict<store::inspected> inspecting::read(const reply& r, time_point /*sent*/, bool /*doubted*/) {
   if (const auto* const received = std::get_if<more>(&r)) {
@@ -138,13 +95,7 @@ verdict<store::inspected> inspecting::read(const reply& r, time_point /*sent*/, 
 
 store::inspected inspecting::give_up(const request_error& reason) const { return reason.reason; }
 
-request listing::next(time_point /*now*/) const {
-  request r;
-  r.kind = task::list;
-  r.idle = idle;
-  r.listed = listed;
-  return r;
-}
+request listing::next(time_point /*now*/) const { return list{idle, listed}; }
 
 verdict<store::listed> listing::read(const reply& r, time_point /*sent*/, bool /*doubted*/) {
   if (const auto* const received = std::get_if<more>(&r)) {
@@ -179,10 +130,8 @@ std::optional<forcing> forcing::of(std::string name, const std::optional<lock_st
 }
 
 request forcing::next(time_point /*now*/) const {
-  request r = about(name_, task::force_release);
-  r.token = ranges_.at(parts_done_).first;
-  r.last = ranges_.at(parts_done_).last;
-  return r;
+  const range& of = ranges_.at(parts_done_);
+  return force_release{name_, of.first, of.last};
 }
 
 verdict<store::forced> forcing::read(const reply& r, time_point /*sent*/, bool doubted) {
@@ -201,11 +150,7 @@ store::forced forcing::give_up(const request_error& reason) const {
 }
 
 request requesting_release::next(time_point /*now*/) const {
-  request r = about(name, task::request_release);
-  r.token = token.value_or(fencing_token{});
-  if (token) r.last = *token;
-  r.metadata = reason;
-  return r;
+  return request_release{name, token.value_or(fencing_token{}), token.value_or(last_token), reason};
 }
 
 verdict<store::notified> requesting_release::read(const reply& r, time_point /*sent*/,

@@ -139,7 +139,7 @@ struct requesting_release : ends_with_a_refusal {
 
   std::string name;
   std::optional<fencing_token> token;  // empty: of all holders
-  std::shared_ptr<const std::string> reason;
+  std::string reason;
 };
 
 }  // namespace holdfast::tickets

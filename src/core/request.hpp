@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -18,41 +17,122 @@
 
 namespace holdfast::tickets {
 
-/// The tasks of a store that queues claims itself. Each is carried out atomically.
-///
-/// `request_release` asks holders to release: it writes the reason, which is the metadata of the request,
-/// into the metadata of each hold (see base/release_request.hpp), and notifies their clients.
-enum class task : std::uint8_t {
-  acquire,        // name owner weight capacity shareable ttl wait metadata -> place, refused, other_capacity
-  find,           // name owner -> place, nothing                  where a claim stands whose reply was lost
-  look,           // name owner token ttl -> nothing, or as `acquire`  keep a waiting claim, and serve
-  renew,          // batch of (name owner token ttl) -> kept
-  release,        // name owner token -> done, nothing
-  withdraw,       // name owner -> done, nothing                   as release, for a token not known
-  downgrade,      // name owner token -> done, nothing
-  annotate,       // name owner token metadata -> done, nothing    of a claim that holds alone
-  force_release,  // name token last -> count                      the holds from `token` to `last`
-  request_release,  // name token last metadata -> count           likewise
-  inspect,          // name waiters_read listed -> state, more
-  list,             // idle listed -> summaries, more
-};
-/// Whether the task ends a claim. No caller waits for its reply.
-[[nodiscard]] constexpr bool is_release(task t) { return t == task::release || t == task::withdraw; }
-/// Whether the task changes nothing at the store.
-[[nodiscard]] constexpr bool is_read_only(task t) {
-  return t == task::inspect || t == task::list || t == task::find;
-}
+// The requests to a store that queues claims itself, and its replies to each. Each is carried out atomically.
 
-inline constexpr std::size_t task_count = static_cast<std::size_t>(task::list) + 1;
-
-/// What a request means at one of several servers, a majority of which has to grant: see stores/quorum.
-enum class ballot_step : std::uint8_t {
-  none,    // the server decides alone
-  claim,   // acquire: name owner token weight ... -> ballot       or keep what it has
-  yield,   // look: name owner grant ttl -> ballot, nothing        give way to a claim that goes first
-  accept,  // look: name owner token ttl -> ballot, nothing        propose another token
-  end,     // force_release: name owner last -> count              end the hold of that owner
+/// Claims: -> place, refused, other_capacity.
+struct acquire {
+  store::claim_ptr claim;
 };
+/// Where a claim stands whose reply was lost, and whose token is not known: -> place, nothing.
+struct find : store::hold {};
+/// Keeps a waiting claim for another ttl, and serves the queue: -> nothing, or as `acquire`.
+struct look : store::hold {};
+/// -> kept
+struct renew {
+  std::vector<store::hold> holds;
+  /// If a server has refused it, no link sends it again from then on. Its client may have given up the holds.
+  store::time_point send_by = store::time_point::max();
+  bool is_last = false;  // of one hold: nobody keeps it any more, and it ends with its ttl
+};
+/// -> done, nothing
+struct release : store::hold {};
+/// As a release, for a token that is not known.
+struct withdraw : store::hold {};
+/// From exclusive to shared: -> done, nothing.
+struct downgrade : store::hold {};
+/// Replaces the metadata of a claim that holds alone: -> done, nothing.
+struct annotate : store::hold {
+  std::shared_ptr<const std::string> metadata;
+};
+/// Larger than every token that a store grants.
+inline constexpr fencing_token last_token{std::numeric_limits<std::int64_t>::max()};
+/// Ends the holds from the first token to the last: -> count.
+struct force_release {
+  std::string name;
+  fencing_token first;
+  fencing_token last;
+};
+/// Asks these holders to release: writes the reason into the metadata of each hold (see
+/// base/release_request.hpp), and notifies their clients: -> count.
+struct request_release {
+  std::string name;
+  fencing_token first;
+  fencing_token last;
+  std::string reason;
+};
+
+/// The state of a listing, or an inspection, that takes several requests. Each store derives its own.
+struct listing_state {
+  listing_state() = default;
+  listing_state(const listing_state&) = delete;
+  listing_state& operator=(const listing_state&) = delete;
+  virtual ~listing_state() = default;
+};
+/// -> state, more
+struct inspect {
+  std::string name;
+  /// Number of waiters to read, from the head of the queue. More may come.
+  std::size_t waiters_read = std::numeric_limits<std::size_t>::max();
+  std::shared_ptr<listing_state> listed{};  // by the requests before, if it takes several
+};
+/// -> summaries, more
+struct list {
+  bool idle = false;
+  std::shared_ptr<listing_state> listed{};
+};
+
+/// The requests to one of several servers, a majority of which has to grant: see stores/quorum.
+struct to_one_of_several {};
+/// Claims, or keeps what it has: -> place, refused, other_capacity, paused; with the server's ballot.
+struct vote : to_one_of_several {
+  store::claim_ptr claim;
+  fencing_token number;
+  bool wait = false;
+};
+/// Gives way to a claim that goes first: -> place, nothing.
+struct yield : to_one_of_several {
+  store::hold hold;
+  std::uint64_t grant = 0;  // its number
+};
+/// Proposes the token of the hold: -> place, nothing.
+struct accept : to_one_of_several {
+  store::hold hold;
+};
+/// Ends a claim with this number or a smaller one: -> done, nothing.
+struct retract : to_one_of_several {
+  store::hold hold;
+  fencing_token last;
+  bool met_foreign = false;  // one of the servers has told the claim of a holder of another library
+};
+/// Ends the hold of an owner by force, unless it has a larger number: -> count.
+struct end_hold : to_one_of_several {
+  std::string name;
+  owner_id owner;
+  fencing_token last;
+};
+/// As request_release, of the hold of an owner: its token there may be another: -> count.
+struct ask_owner : to_one_of_several {
+  std::string name;
+  owner_id owner;
+  std::string reason;
+};
+
+using request =
+    std::variant<acquire, find, look, renew, release, withdraw, downgrade, annotate, force_release,
+                 request_release, inspect, list, vote, yield, accept, retract, end_hold, ask_owner>;
+
+/// Whether the request ends a claim. No caller waits for its reply.
+[[nodiscard]] bool is_release(const request& r);
+/// Whether the request changes nothing at the store.
+[[nodiscard]] bool is_read_only(const request& r);
+/// Whether no link sends the request again.
+[[nodiscard]] bool is_too_late(const request& r, store::time_point now);
+/// The longest that a claim of the request may live.
+[[nodiscard]] duration longest_ttl(const request& r);
+/// What the requests before have read, of a listing or an inspection; null: the request is neither.
+[[nodiscard]] std::shared_ptr<listing_state>* listed_in(request& r);
+/// Empty if the request is about several names.
+[[nodiscard]] std::string_view name_of(const request& r);
 
 /// What one of several servers says of a claim, beside its place there.
 struct ballot {
@@ -63,58 +143,6 @@ struct ballot {
   std::string blocker;                // not granted: which holder the claim waits for
   std::chrono::microseconds clock{};  // of the server
 };
-
-/// The state of a listing, or an inspection, that takes several requests. Each store derives its own.
-struct listing_state {
-  listing_state() = default;
-  listing_state(const listing_state&) = delete;
-  listing_state& operator=(const listing_state&) = delete;
-  virtual ~listing_state() = default;
-};
-
-struct request {
-  task kind{};
-  std::string name;
-  owner_id owner;
-  fencing_token token;
-  /// Of those to end by force; at one of several servers of all ends: no claim with a larger number.
-  fencing_token last{std::numeric_limits<std::int64_t>::max()};
-  std::int64_t weight = 0;
-  std::int64_t capacity = 0;
-  bool shareable = false;
-  bool election = false;
-  duration ttl{};    // at the store
-  duration grace{};  // of a claim: the end of the ttl, for which its client does not believe to hold
-  bool wait = false;
-  bool idle = false;
-  bool met_foreign = false;  // of a release: one of several servers has told the claim of a foreign holder
-  /// Number of waiters to read, from the head of the queue. More may come.
-  std::size_t waiters_read = std::numeric_limits<std::size_t>::max();
-  std::shared_ptr<const std::string> metadata;
-  std::vector<store::hold> batch;
-  std::shared_ptr<listing_state> listed;  // by the requests before, if it takes several
-  /// Of a renewal: where a server has refused it, no link sends it again from then on. Its client may have
-  /// given up the holds.
-  store::time_point send_by = store::time_point::max();
-  bool is_last = false;  // of a renewal of one hold: nobody keeps it any more, and it ends with its ttl
-  ballot_step step = ballot_step::none;
-  std::uint64_t grant = 0;  // of a yield
-};
-
-/// Whether no link sends the request again.
-[[nodiscard]] inline bool is_too_late(const request& of, store::time_point now) { return now >= of.send_by; }
-
-/// The longest that a claim of the request may live.
-[[nodiscard]] inline duration longest_ttl(const request& of) {
-  duration longest = of.ttl;
-  for (const store::hold& h : of.batch) longest = std::max(longest, h.ttl);
-  return longest;
-}
-
-/// The metadata of the request; empty where it has none.
-[[nodiscard]] inline std::string_view metadata_of(const request& of) {
-  return of.metadata ? std::string_view{*of.metadata} : std::string_view{};
-}
 
 struct nothing {};  // the claim is not there (any more)
 struct done {};

@@ -97,9 +97,8 @@ void driver::force_release(std::string name, std::optional<fencing_token> token,
   });
 }
 
-void driver::request_release(std::string name, std::optional<fencing_token> token,
-                             std::shared_ptr<const std::string> reason, store::time_point give_up,
-                             store::handler<store::notified> done) {
+void driver::request_release(std::string name, std::optional<fencing_token> token, std::string reason,
+                             store::time_point give_up, store::handler<store::notified> done) {
   ask(tickets::requesting_release{{}, std::move(name), token, std::move(reason)}, give_up, std::move(done));
 }
 

@@ -45,9 +45,8 @@ class driver final : public store::port {
   void list(bool idle, store::time_point give_up, store::handler<store::listed> done) override;
   void force_release(std::string name, std::optional<fencing_token> token, store::time_point give_up,
                      store::handler<store::forced> done) override;
-  void request_release(std::string name, std::optional<fencing_token> token,
-                       std::shared_ptr<const std::string> reason, store::time_point give_up,
-                       store::handler<store::notified> done) override;
+  void request_release(std::string name, std::optional<fencing_token> token, std::string reason,
+                       store::time_point give_up, store::handler<store::notified> done) override;
   std::shared_ptr<void> watch(store::watched target, std::function<void()> changed) override;
   void on_revoked(std::function<void(const owner_id&, fencing_token)> handler) override;
   void on_release_requested(std::function<void(const owner_id&)> handler) override;

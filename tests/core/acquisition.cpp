@@ -9,7 +9,6 @@ namespace holdfast {
 namespace {
 
 using namespace test;
-using tickets::task;
 
 constexpr std::uint64_t ticket = 7;
 
@@ -29,14 +28,14 @@ TEST(acquisition, asks_for_all_that_is_claimed) {
   stepper it{c};
   const auto s = it.start();
   ASSERT_EQ(task_of(s), task::acquire);
-  EXPECT_EQ(s.send->name, "stock");
-  EXPECT_EQ(s.send->owner, id(3));
-  EXPECT_EQ(s.send->weight, 2);
-  EXPECT_EQ(s.send->capacity, 5);
-  EXPECT_EQ(s.send->ttl, 30s);
-  EXPECT_TRUE(s.send->wait);
-  EXPECT_EQ(s.send->metadata, c.metadata);
-  EXPECT_FALSE(s.send->token) << "the store draws it";
+  EXPECT_EQ(form_of(*s.send).name, "stock");
+  EXPECT_EQ(form_of(*s.send).owner, id(3));
+  EXPECT_EQ(form_of(*s.send).weight, 2);
+  EXPECT_EQ(form_of(*s.send).capacity, 5);
+  EXPECT_EQ(form_of(*s.send).ttl, 30s);
+  EXPECT_TRUE(form_of(*s.send).wait);
+  EXPECT_EQ(form_of(*s.send).metadata, c.metadata);
+  EXPECT_FALSE(form_of(*s.send).token) << "the store draws it";
   EXPECT_EQ(s.wake_at, epoch + c.retry.limit()) << "no answer is waited for longer";
   EXPECT_FALSE(s.answer || s.finished);
 }
@@ -161,10 +160,10 @@ TEST(acquisition, keeps_its_place_by_looking_again) {
   it.pass_until(s.wake_at);
   s = it.wake();
   ASSERT_EQ(task_of(s), task::look);
-  EXPECT_EQ(s.send->name, "stock");
-  EXPECT_EQ(s.send->owner, id(1));
-  EXPECT_EQ(s.send->token, fencing_token{ticket});
-  EXPECT_EQ(s.send->ttl, 30s);
+  EXPECT_EQ(form_of(*s.send).name, "stock");
+  EXPECT_EQ(form_of(*s.send).owner, id(1));
+  EXPECT_EQ(form_of(*s.send).token, fencing_token{ticket});
+  EXPECT_EQ(form_of(*s.send).ttl, 30s);
 
   const auto looked = it.now;
   it.pass(50ms);
@@ -316,7 +315,7 @@ TEST(acquisition, queues_anew_when_its_ticket_has_expired) {
   it.pass(10ms);
   const auto s = it.reply(tickets::nothing{});
   EXPECT_EQ(task_of(s), task::acquire);
-  EXPECT_FALSE(s.send->token);
+  EXPECT_FALSE(form_of(*s.send).token);
   EXPECT_TRUE(is_quiet(it.notify(grant_of(ticket)))) << "the old ticket's";
   it.pass(10ms);
   const auto placed = it.reply(waiting_at(ticket + 5));
@@ -362,8 +361,8 @@ TEST(acquisition, withdraws_at_once_while_it_waits) {
   it.pass(1s);
   auto s = it.cancel();
   ASSERT_EQ(task_of(s), task::withdraw);
-  EXPECT_EQ(s.send->name, "stock");
-  EXPECT_EQ(s.send->owner, id(1));
+  EXPECT_EQ(form_of(*s.send).name, "stock");
+  EXPECT_EQ(form_of(*s.send).owner, id(1));
   EXPECT_TRUE(is_quiet(it.notify(grant_of(ticket)))) << "too late: the withdrawal gives it back";
   EXPECT_TRUE(is_quiet(it.wake())) << "the tick asked for before";
   s = it.reply(tickets::done{});

@@ -9,7 +9,6 @@ namespace holdfast {
 namespace {
 
 using namespace test;
-using tickets::task;
 
 TEST(acquisition_errors, asks_again_what_was_surely_not_carried_out) {
   stepper it{retried_claim()};
@@ -35,8 +34,8 @@ stepper finding() {
   it.pass(10ms);
   const auto found = it.wake();
   EXPECT_EQ(task_of(found), task::find);
-  EXPECT_EQ(found.send->name, "stock");
-  EXPECT_EQ(found.send->owner, id(1));
+  EXPECT_EQ(form_of(*found.send).name, "stock");
+  EXPECT_EQ(form_of(*found.send).owner, id(1));
   it.pass(5ms);
   return it;
 }
@@ -84,7 +83,7 @@ TEST(acquisition_errors, finds_its_place_and_keeps_it) {
   stepper it = finding();
   const auto found = it.reply(waiting_at(ticket));
   ASSERT_EQ(task_of(found), task::look) << "finding does not keep it";
-  EXPECT_EQ(found.send->token, fencing_token{ticket});
+  EXPECT_EQ(form_of(*found.send).token, fencing_token{ticket});
   const auto looked = it.now;
   const auto s = it.reply(waiting_at(ticket));
   EXPECT_EQ(s.wake_at, tickets::next_look(waiting_at(ticket), looked, 30s, it.now, it.chance));
@@ -147,7 +146,7 @@ TEST(acquisition_errors, looks_again_when_a_look_fails) {
     it.pass(7ms);
     s = it.wake();
     ASSERT_EQ(task_of(s), task::look);
-    EXPECT_EQ(s.send->token, fencing_token{ticket});
+    EXPECT_EQ(form_of(*s.send).token, fencing_token{ticket});
   }
 }
 

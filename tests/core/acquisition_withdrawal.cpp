@@ -9,7 +9,6 @@ namespace holdfast {
 namespace {
 
 using namespace test;
-using tickets::task;
 
 TEST(acquisition_errors, withdraws_what_it_gave_up_finding) {
   stepper it{retried_claim()};

@@ -18,8 +18,8 @@ struct counting {
     bool doubted = false;
   };
   [[nodiscard]] tickets::request next(store::time_point /*now*/) const {
-    tickets::request r;
-    r.kind = tickets::task::inspect;
+    request_form r;
+    r.kind = task::inspect;
     r.waiters_read = parts;
     return r;
   }
@@ -43,7 +43,7 @@ class calls : public testing::Test {
   machine::step reply(tickets::reply r) { return feed(store::replied<tickets::reply>{std::move(r)}); }
   machine::step reply(std::size_t counted) { return reply(tickets::count{counted}); }
   machine::step fail(const store::request_error& t) { return feed(store::replied<tickets::reply>{t}); }
-  static bool asks(const machine::step& s) { return s.send && s.send->kind == tickets::task::inspect; }
+  static bool asks(const machine::step& s) { return s.send && task_of(*s.send) == task::inspect; }
 
   store::time_point now = epoch;
   machine it{{}, retry_policy{}.first(10ms).longest(80ms), epoch + 1s};
@@ -155,7 +155,7 @@ TEST_F(calls, of_several_parts_wait_anew_for_each_of_a_store_that_goes_on) {
   for (std::size_t part = 1; part <= 10; ++part) {
     now += 900ms;
     const auto s = reply(tickets::more{nullptr, true});
-    EXPECT_EQ(s.send.value().waiters_read, part);
+    EXPECT_EQ(form_of(s.send.value()).waiters_read, part);
     EXPECT_EQ(s.wake_at, now + 1s);
     EXPECT_FALSE(s.answer || s.finished);
   }
@@ -166,7 +166,7 @@ TEST_F(calls, of_several_parts_ask_for_the_same_part_again) {
   feed(store::started{});
   reply(tickets::more{nullptr, true});
   now = *fail(retryable).wake_at;
-  EXPECT_EQ(feed(store::woken{}).send.value().waiters_read, 1U);
+  EXPECT_EQ(form_of(feed(store::woken{}).send.value()).waiters_read, 1U);
 }
 
 TEST_F(calls, of_several_parts_give_up_a_store_that_does_not_go_on_and_send_nothing_more) {

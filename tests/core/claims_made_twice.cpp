@@ -12,13 +12,12 @@ namespace holdfast {
 namespace {
 
 using namespace test;
-using tickets::task;
 
 class claims_made_twice : public testing::Test {
  protected:
   /// Asks both, who have to agree.
   tickets::reply ask(task kind) {
-    tickets::request r;
+    request_form r;
     r.kind = kind;
     r.name = "stock";
     r.owner = id(1);

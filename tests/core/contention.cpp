@@ -125,8 +125,8 @@ class contender {
 };
 
 tickets::request inspection() {
-  tickets::request r;
-  r.kind = tickets::task::inspect;
+  request_form r;
+  r.kind = task::inspect;
   r.name = a_claim().name;
   return r;
 }

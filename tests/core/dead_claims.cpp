@@ -13,13 +13,12 @@ namespace holdfast {
 namespace {
 
 using namespace test;
-using tickets::task;
 
 class dead_claims : public testing::Test {
  protected:
   /// Asks both, who have to agree.
   tickets::reply ask(task kind, std::uint8_t owner, fencing_token token = {}) {
-    tickets::request r;
+    request_form r;
     r.kind = kind;
     r.name = "stock";
     r.owner = id(owner);
@@ -39,7 +38,7 @@ class dead_claims : public testing::Test {
     return std::get<tickets::place>(ask(task::acquire, owner)).token;
   }
   tickets::reply inspect(std::size_t most_waiters) {
-    tickets::request r;
+    request_form r;
     r.kind = task::inspect;
     r.name = "stock";
     r.waiters_read = most_waiters;

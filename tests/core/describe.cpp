@@ -50,20 +50,16 @@ struct reply_text {
   }
 };
 
-constexpr std::array<std::string_view, tickets::task_count> task_names = {
-    "acquire",   "find",     "look",          "renew",           "release", "withdraw",
-    "downgrade", "annotate", "force_release", "request_release", "inspect", "list"};
-
 }  // namespace
 
 std::string describe(const tickets::reply& r) { return std::visit(reply_text{}, r); }
 
-std::string describe(const tickets::request& r) {
-  std::string text = fmt::format("{} {} owner {} #{} weight {} of {} ttl {}{}{}",
-                                 task_names.at(static_cast<std::size_t>(r.kind)), r.name,
-                                 r.owner.hex().substr(0, 4), r.token.value(), r.weight, r.capacity,
+std::string describe(const tickets::request& request) {
+  const request_form r = form_of(request);
+  std::string text = fmt::format("{} {} owner {} #{} weight {} of {} ttl {}{}{}", name_of_task(request),
+                                 r.name, r.owner.hex().substr(0, 4), r.token.value(), r.weight, r.capacity,
                                  r.ttl.count(), r.wait ? " waits" : "", r.idle ? " idle" : "");
-  for (const store::hold& h : r.batch)
+  for (const store::hold& h : r.holds)
     text += fmt::format(" [{} #{}]", h.owner.hex().substr(0, 4), h.token.value());
   return text;
 }

@@ -12,7 +12,6 @@ namespace holdfast {
 namespace {
 
 using namespace test;
-using tickets::task;
 
 class force_release : public testing::Test {
  protected:
@@ -43,8 +42,8 @@ TEST_F(force_release, ends_the_holds_that_it_has_seen) {
   ASSERT_EQ(it.pending_tasks(), tasks{task::inspect});
   it.answer(held_with({7, 8}));
   ASSERT_EQ(it.pending_tasks(), tasks{task::force_release});
-  EXPECT_EQ(it.link.request().token, fencing_token{7});
-  EXPECT_EQ(it.link.request().last, fencing_token{8});
+  EXPECT_EQ(form_of(it.link.request()).token, fencing_token{7});
+  EXPECT_EQ(form_of(it.link.request()).last, fencing_token{8});
   it.answer(tickets::count{2});
   EXPECT_EQ(count(), 2U);
   EXPECT_EQ(it.port.busy(), 0U);
@@ -55,16 +54,16 @@ TEST_F(force_release, names_no_token_between_those_of_the_holds_that_it_has_seen
   force();
   it.answer(held_with({12, 7, 9, 8}));  // in any order
   ASSERT_EQ(it.pending_tasks(), tasks{task::force_release});
-  EXPECT_EQ(it.link.request().token, fencing_token{7});
-  EXPECT_EQ(it.link.request().last, fencing_token{9});
+  EXPECT_EQ(form_of(it.link.request()).token, fencing_token{7});
+  EXPECT_EQ(form_of(it.link.request()).last, fencing_token{9});
   it.answer(retryable_maybe_executed);
   it.time.run_for(1s);
   ASSERT_EQ(it.pending_tasks(), tasks{task::force_release});
-  EXPECT_EQ(it.link.request().last, fencing_token{9});
+  EXPECT_EQ(form_of(it.link.request()).last, fencing_token{9});
   it.answer(tickets::count{3});
   ASSERT_EQ(it.pending_tasks(), tasks{task::force_release});
-  EXPECT_EQ(it.link.request().token, fencing_token{12});
-  EXPECT_EQ(it.link.request().last, fencing_token{12});
+  EXPECT_EQ(form_of(it.link.request()).token, fencing_token{12});
+  EXPECT_EQ(form_of(it.link.request()).last, fencing_token{12});
   EXPECT_EQ(count(), std::nullopt);
   it.answer(tickets::count{1});
   EXPECT_EQ(count(), 4U);
@@ -84,7 +83,7 @@ TEST_F(force_release, lets_a_store_without_living_holders_hand_the_name_on) {
   force();
   it.answer(held_with({}));
   ASSERT_EQ(it.pending_tasks(), tasks{task::force_release});
-  EXPECT_EQ(it.link.request().last, fencing_token{});
+  EXPECT_EQ(form_of(it.link.request()).last, fencing_token{});
   it.answer(tickets::count{0});
   EXPECT_EQ(count(), 0U);
 }
@@ -105,7 +104,7 @@ TEST_F(force_release, repeated_ends_no_hold_that_was_granted_meanwhile) {
   it.answer(retryable_maybe_executed);
   it.time.run_for(1s);
   ASSERT_EQ(it.pending_tasks(), tasks{task::force_release});
-  EXPECT_EQ(it.link.request().last, fencing_token{7});
+  EXPECT_EQ(form_of(it.link.request()).last, fencing_token{7});
   it.answer(tickets::count{0});
   EXPECT_EQ(count(), 1U) << "the first request has ended it";
 }
@@ -114,8 +113,8 @@ TEST_F(force_release, ends_one_holder_by_its_token) {
   force(fencing_token{8});
   it.answer(held_with({7, 8, 9}));
   ASSERT_EQ(it.pending_tasks(), tasks{task::force_release});
-  EXPECT_EQ(it.link.request().token, fencing_token{8});
-  EXPECT_EQ(it.link.request().last, fencing_token{8});
+  EXPECT_EQ(form_of(it.link.request()).token, fencing_token{8});
+  EXPECT_EQ(form_of(it.link.request()).last, fencing_token{8});
   it.answer(tickets::count{1});
   EXPECT_EQ(count(), 1U);
 }
@@ -155,7 +154,7 @@ TEST(force_release_at_a_store, carried_out_twice_leaves_the_next_holder) {
     return table.carry_out(r, id(200), store::time_point{1h}, 1, notifications);
   };
   const auto claim = [&](std::uint8_t owner) {
-    tickets::request r;
+    request_form r;
     r.kind = task::acquire;
     r.name = "stock";
     r.owner = id(owner);

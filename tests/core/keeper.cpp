@@ -12,7 +12,6 @@ namespace {
 
 using namespace test;
 using lease_core::lease_record_ptr;
-using tickets::task;
 
 class keeper : public testing::Test {
  protected:
@@ -56,8 +55,8 @@ TEST_F(keeper, renews_at_a_third_of_the_ttl) {
   EXPECT_EQ(it.link.open(), 0U);
   it.time.run_until(epoch + 10s);
   ASSERT_EQ(it.pending_tasks(), tasks{task::renew});
-  ASSERT_EQ(it.link.request().batch.size(), 1U);
-  const store::hold& renewed = it.link.request().batch.front();
+  ASSERT_EQ(std::get<tickets::renew>(it.link.request()).holds.size(), 1U);
+  const store::hold& renewed = std::get<tickets::renew>(it.link.request()).holds.front();
   EXPECT_EQ(renewed.name, "stock");
   EXPECT_EQ(renewed.owner, id(1));
   EXPECT_EQ(renewed.token, fencing_token{1});
@@ -92,9 +91,9 @@ TEST_F(keeper, sends_at_most_256_in_one_request) {
   for (int i = 0; i < 600; ++i) keep(a_lease(1), epoch);
   it.time.run_for(10s);
   ASSERT_EQ(it.link.open(), 3U);
-  EXPECT_EQ(it.link.request(0).batch.size(), 256U);
-  EXPECT_EQ(it.link.request(1).batch.size(), 256U);
-  EXPECT_EQ(it.link.request(2).batch.size(), 88U);
+  EXPECT_EQ(std::get<tickets::renew>(it.link.request(0)).holds.size(), 256U);
+  EXPECT_EQ(std::get<tickets::renew>(it.link.request(1)).holds.size(), 256U);
+  EXPECT_EQ(std::get<tickets::renew>(it.link.request(2)).holds.size(), 88U);
 }
 
 TEST_F(keeper, lets_leases_travel_together_that_are_due_close_together) {
@@ -105,14 +104,14 @@ TEST_F(keeper, lets_leases_travel_together_that_are_due_close_together) {
   keep(a_lease(2), epoch + 5s);  // not close
   it.time.run_until(epoch + 11s);
   ASSERT_EQ(it.link.sent(), 1U);
-  EXPECT_EQ(it.link.request().batch.size(), 100U);
+  EXPECT_EQ(std::get<tickets::renew>(it.link.request()).holds.size(), 100U);
   it.answer(tickets::kept{std::vector<bool>(100, true)});
   it.time.run_until(epoch + 15s);
   it.answer(tickets::kept{{true}});
   // And together they stay.
   it.time.run_until(epoch + 20s);
   ASSERT_EQ(it.link.open(), 1U);
-  EXPECT_EQ(it.link.request().batch.size(), 100U);
+  EXPECT_EQ(std::get<tickets::renew>(it.link.request()).holds.size(), 100U);
   EXPECT_EQ(it.link.sent(), 3U);
 }
 
@@ -228,7 +227,7 @@ TEST_F(keeper, believes_a_store_that_says_lost) {
   keep(1);
   keep(2);
   it.time.run_for(10s);
-  const owner_id first = it.link.request().batch.at(0).owner;
+  const owner_id first = std::get<tickets::renew>(it.link.request()).holds.at(0).owner;
   it.answer(tickets::kept{{false, true}});
   ASSERT_EQ(losses.size(), 1U);
   EXPECT_EQ(losses[0].lease->hold.owner, first);
@@ -268,7 +267,7 @@ TEST_F(keeper, looks_at_those_that_come_first_first) {
   const lease_record_ptr shorter = keep(a_lease(2, true, 3s), it.time.now());
   it.time.run_for(1s);
   ASSERT_EQ(it.link.open(), 1U);
-  EXPECT_EQ(it.link.request().batch[0].owner, id(2));
+  EXPECT_EQ(std::get<tickets::renew>(it.link.request()).holds[0].owner, id(2));
 }
 
 // By hand.

@@ -9,7 +9,6 @@ namespace holdfast {
 namespace {
 
 using namespace test;
-using tickets::task;
 
 TEST_F(managed_leases, releases) {
   const lease_record_ptr lease = hold();
@@ -17,9 +16,9 @@ TEST_F(managed_leases, releases) {
   EXPECT_EQ(lease->state(), phase::releasing);
   EXPECT_FALSE(lease->held_at(it.time.now())) << "not for an instant longer";
   ASSERT_EQ(it.pending_tasks(), tasks{task::release});
-  EXPECT_EQ(it.link.request().name, "stock");
-  EXPECT_EQ(it.link.request().owner, id(1));
-  EXPECT_EQ(it.link.request().token, fencing_token{7});
+  EXPECT_EQ(form_of(it.link.request()).name, "stock");
+  EXPECT_EQ(form_of(it.link.request()).owner, id(1));
+  EXPECT_EQ(form_of(it.link.request()).token, fencing_token{7});
   EXPECT_TRUE(released.empty());
   it.answer(tickets::done{});
   EXPECT_EQ(released, std::vector{std::error_code{}});
@@ -184,7 +183,7 @@ TEST_F(managed_leases, ends_everything_when_it_is_closed) {
   it.answer(granted_at(10), 0);  // the claim's; the others follow in the order of their requests
   std::multiset<task> rest;
   while (it.link.open() > 0) {
-    rest.insert(it.link.request().kind);
+    rest.insert(task_of(it.link.request()));
     it.answer(tickets::done{});
   }
   EXPECT_EQ(rest, (std::multiset<task>{task::withdraw, task::withdraw, task::release, task::release}));
@@ -230,8 +229,7 @@ TEST_F(downgrading, makes_a_reader_of_a_writer) {
   const lease_record_ptr lease = hold();
   downgrade(lease);
   ASSERT_EQ(it.pending_tasks(), tasks{task::downgrade});
-  EXPECT_EQ(it.link.request().token, fencing_token{7});
-  EXPECT_EQ(it.link.request().weight, 1);
+  EXPECT_EQ(form_of(it.link.request()).token, fencing_token{7});
   EXPECT_EQ(lease->mode(), mode::exclusive);
   it.answer(tickets::done{});
   EXPECT_EQ(lease->mode(), mode::shared);

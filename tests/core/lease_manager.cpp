@@ -8,7 +8,6 @@ namespace holdfast {
 namespace {
 
 using namespace test;
-using tickets::task;
 
 TEST_F(managed_leases, makes_a_lease_of_a_grant) {
   ask();

@@ -29,16 +29,16 @@ class long_looks {
     for (const std::size_t most : {std::size_t{0}, std::size_t{1}, std::size_t{64}, std::size_t{100},
                                    std::numeric_limits<std::size_t>::max()}) {
       for (const char* name : {"long", "held 7", "idle 7", "never used"}) {
-        tickets::request look;
-        look.kind = tickets::task::inspect;
+        request_form look;
+        look.kind = task::inspect;
         look.name = name;
         look.waiters_read = most;
         ask(look);
       }
     }
     for (const bool idle : {false, true}) {
-      tickets::request all;
-      all.kind = tickets::task::list;
+      request_form all;
+      all.kind = task::list;
       all.idle = idle;
       ask(all);
     }
@@ -50,8 +50,8 @@ class long_looks {
     EXPECT_EQ(describe(model.reply), describe(real.reply)) << describe(request);
   }
   void claim(const std::string& name, duration ttl, std::int64_t weight) {
-    tickets::request r;
-    r.kind = tickets::task::acquire;
+    request_form r;
+    r.kind = task::acquire;
     r.name = name;
     r.owner = id(static_cast<std::uint8_t>(++claims_ % 199));
     r.weight = weight;

@@ -49,7 +49,7 @@ class managed_leases : public testing::Test {
   [[nodiscard]] bool is_being_released(const lease_record_ptr& lease) const {
     for (std::size_t i = 0; i < it.link.open(); ++i) {
       const tickets::request& asked_for = it.link.request(i);
-      if (tickets::is_release(asked_for.kind) && asked_for.owner == lease->hold.owner) return true;
+      if (tickets::is_release(asked_for) && form_of(asked_for).owner == lease->hold.owner) return true;
     }
     return false;
   }

@@ -10,7 +10,7 @@ model_comparison::pair model_comparison::carry_out(const tickets::request& reque
   both.model.reply = model_.carry_out(request, client, now_, wall_us, both.model.notifications);
   both.real = ask_real(request, client);
   for (tickets::request next = request; const auto* part = std::get_if<tickets::more>(&both.real.reply);) {
-    next.listed = part->listed;
+    *tickets::listed_in(next) = part->listed;
     both.real = ask_real(next, client);
   }
   return both;

@@ -13,7 +13,6 @@ namespace holdfast {
 namespace {
 
 using namespace test;
-using tickets::task;
 
 tickets::reply led_by(std::uint64_t token, const std::string& value) {
   claim_state c;
@@ -44,8 +43,8 @@ class observers : public testing::Test {
 
 TEST_F(observers, look_at_the_name_at_once_and_after_each_notification) {
   ASSERT_EQ(it.pending_tasks(), tasks{task::inspect});
-  EXPECT_EQ(it.link.request().name, "boss");
-  EXPECT_EQ(it.link.request().waiters_read, 0U);
+  EXPECT_EQ(form_of(it.link.request()).name, "boss");
+  EXPECT_EQ(form_of(it.link.request()).waiters_read, 0U);
   it.answer(led_by(5, "a"));
   ASSERT_EQ(reports.size(), 1U);
   EXPECT_EQ(reports[0].leader->value, "a");

@@ -15,7 +15,7 @@
 namespace holdfast {
 namespace {
 
-using tickets::task;
+using test::task;
 
 /// A database as the link makes it, with its plans to be asked for.
 class query_plans : public testing::Test {
@@ -63,9 +63,9 @@ class query_plans : public testing::Test {
 
 TEST_F(query_plans, go_by_the_primary_key) {
   std::vector<std::string> all;
-  for (std::size_t i = 0; i < tickets::task_count; ++i) {
-    for (const sql::statement& s : sql::statements_of(static_cast<task>(i), names)) {
-      for (const std::string& scan : scans_of(s)) all.push_back(std::to_string(i) + " " + scan);
+  for (const auto& statements : sql::statements_of_all_kinds(names)) {
+    for (const sql::statement& s : statements) {
+      for (const std::string& scan : scans_of(s)) all.push_back(s.label + " " + scan);
     }
   }
   EXPECT_EQ(all, std::vector<std::string>{});

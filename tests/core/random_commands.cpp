@@ -12,8 +12,6 @@
 
 namespace holdfast::test {
 
-using tickets::task;
-
 namespace {
 
 constexpr std::size_t slots = 6;  // clients that each have one claim in mind
@@ -64,20 +62,20 @@ class sequence_run {
       case act::ask_again:  // as a machine does whose claim is gone; its id stays
         return is_living(*current_) || current_->name.empty() ? void() : acquire(c);
       case act::steal: {
-        tickets::request r = about(task::release);
+        request_form r = about(task::release);
         r.owner = id(255);
         RC_ASSERT(std::holds_alternative<tickets::nothing>(ask(r)));  // only its owner ends a claim
         return;
       }
       case act::renew_all: return renew_all();
       case act::renew: {
-        tickets::request r;
+        request_form r;
         r.kind = task::renew;
-        r.batch = {hold_of(*current_)};
+        r.holds = {hold_of(*current_)};
         return static_cast<void>(ask(r));
       }
       case act::downgrade: {
-        tickets::request r = about(task::downgrade);
+        request_form r = about(task::downgrade);
         r.weight = 1;
         const auto before = state_of(current_->name);
         // Asked for only by those who hold the whole.
@@ -86,7 +84,7 @@ class sequence_run {
         return;
       }
       case act::annotate: {
-        tickets::request r = about(task::annotate);
+        request_form r = about(task::annotate);
         r.metadata = std::make_shared<const std::string>("somebody else");
         return static_cast<void>(ask(r));
       }
@@ -129,7 +127,7 @@ class sequence_run {
     claim.mode = c.kind < 3 ? mode::exclusive : c.kind < 6 ? mode::shared : mode::permits;
     claim.capacity = c.kind == 9 ? 5 : 3;
     claim.permits = c.kind == 6 ? 1 : c.kind == 8 ? 3 : 2;
-    tickets::request r = about(task::acquire);
+    request_form r = about(task::acquire);
     r.token = {};
     r.weight = store::weight_of(claim);
     r.capacity = store::capacity_of(claim);
@@ -156,9 +154,9 @@ class sequence_run {
   }
 
   void renew_all() {
-    tickets::request r;
+    request_form r;
     r.kind = task::renew;
-    for (const slot& s : slots_) r.batch.push_back(hold_of(s));
+    for (const slot& s : slots_) r.holds.push_back(hold_of(s));
     std::vector<bool> expected;
     for (const slot& s : slots_) {
       const auto state = state_of(s.name);  // what waits is not kept as a hold
@@ -167,9 +165,9 @@ class sequence_run {
     // Others' holds, and of names that nobody knows.
     store::hold alien = hold_of(*current_);
     alien.owner = id(255);
-    r.batch.push_back(alien);
+    r.holds.push_back(alien);
     alien.name += "?";
-    r.batch.insert(r.batch.begin(), alien);
+    r.holds.insert(r.holds.begin(), alien);
     expected.push_back(false);
     expected.insert(expected.begin(), false);
     RC_ASSERT(std::get<tickets::kept>(ask(r)).each == expected);
@@ -191,8 +189,8 @@ class sequence_run {
   }
 
   static store::hold hold_of(const slot& s) { return {s.name, s.owner, s.token, 100ms}; }
-  tickets::request about(task kind) const {
-    tickets::request r;
+  request_form about(task kind) const {
+    request_form r;
     r.kind = kind;
     r.name = current_->name;
     r.owner = current_->owner;
@@ -202,8 +200,8 @@ class sequence_run {
   }
 
   /// Of its holds all or the current one.
-  [[nodiscard]] tickets::request about_name(task kind, const command& c) const {
-    tickets::request r;
+  [[nodiscard]] request_form about_name(task kind, const command& c) const {
+    request_form r;
     r.kind = kind;
     r.name = names_.at(c.name);
     if (c.wait) r.token = r.last = current_->token;
@@ -213,7 +211,7 @@ class sequence_run {
   }
 
   state state_of(const std::string& name) {
-    tickets::request r;
+    request_form r;
     r.kind = task::inspect;
     r.name = name;
     const auto both = stores_.carry_out(r, id(200));
@@ -250,8 +248,8 @@ class sequence_run {
     for (std::size_t i = 0; i < name_count; ++i) before.at(i) = state_of(names_.at(i));
     const owner_id client = id(static_cast<std::uint8_t>(200 + (current_ - slots_.data()) % 3));
     const auto both = stores_.carry_out(request, client);
-    if (request.kind == task::acquire && std::holds_alternative<tickets::place>(both.model.reply)) {
-      forgotten_.erase(request.name);
+    if (task_of(request) == task::acquire && std::holds_alternative<tickets::place>(both.model.reply)) {
+      forgotten_.erase(form_of(request).name);
     }
     const std::string model = describe(remembered(both.model.reply)) + describe(both.model.notifications);
     const std::string real = describe(remembered(both.real.reply)) + describe(both.real.notifications);
@@ -259,7 +257,7 @@ class sequence_run {
     RC_ASSERT(model == real);
     for (std::size_t i = 0; i < name_count; ++i) {
       const state after = state_of(names_.at(i));
-      check(request, both.model, before.at(i), after);
+      check(form_of(request), both.model, before.at(i), after);
     }
     return both.model.reply;
   }
@@ -287,8 +285,8 @@ class sequence_run {
   }
 
   /// What is true of a name after every command.
-  static void check(const tickets::request& request, const model_comparison::answer& answer,
-                    const state& before, const state& after) {
+  static void check(const request_form& request, const model_comparison::answer& answer, const state& before,
+                    const state& after) {
     if (!after) return;
     const std::int64_t capacity = after->capacity == 0 ? store::full_capacity : after->capacity;
     RC_ASSERT(weight_of(after->holders) <= capacity);
@@ -327,7 +325,7 @@ class sequence_run {
   }
 
   /// No notification goes to anybody but those concerned.
-  static void check_notifications(const tickets::request& request, const model_comparison::answer& answer,
+  static void check_notifications(const request_form& request, const model_comparison::answer& answer,
                                   const state& before, const lock_state& after) {
     const bool asks = request.kind == task::request_release;
     std::size_t ended = 0;  // or asked to be released

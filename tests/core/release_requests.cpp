@@ -11,7 +11,6 @@ namespace holdfast {
 namespace {
 
 using namespace test;
-using tickets::task;
 
 class release_requests : public managed_leases {
  protected:
@@ -41,8 +40,8 @@ TEST_F(release_requests, are_read_after_a_notification) {
   const lease_record_ptr lease = hold();
   notify();
   ASSERT_EQ(it.pending_tasks(), tasks{task::inspect});
-  EXPECT_EQ(it.link.request().name, "stock");
-  EXPECT_EQ(it.link.request().waiters_read, 0U);
+  EXPECT_EQ(form_of(it.link.request()).name, "stock");
+  EXPECT_EQ(form_of(it.link.request()).waiters_read, 0U);
   EXPECT_TRUE(requested.empty()) << "anybody may have sent the notification";
   it.answer(state_with(7, "deployment"));
   ASSERT_EQ(requested, std::vector{lease});

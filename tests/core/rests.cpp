@@ -11,7 +11,6 @@ namespace holdfast {
 namespace {
 
 using namespace test;
-using tickets::task;
 
 class rests : public managed_leases {
  protected:
@@ -27,22 +26,22 @@ class rests : public managed_leases {
   }
   /// The ttl of the one hold that a request renews.
   [[nodiscard]] duration renewed_ttl(std::size_t which = 0) const {
-    return it.link.request(which).batch.at(0).ttl;
+    return std::get<tickets::renew>(it.link.request(which)).holds.at(0).ttl;
   }
 };
 
 TEST_F(rests, the_store_keeps_a_claim_for_its_grace_longer) {
   ask(with_grace(15s));
   ASSERT_EQ(it.pending_tasks(), tasks{task::acquire});
-  EXPECT_EQ(it.link.request().ttl, 45s);
-  EXPECT_EQ(it.link.request().grace, 15s);
+  EXPECT_EQ(form_of(it.link.request()).ttl, 45s);
+  EXPECT_EQ(std::get<tickets::acquire>(it.link.request()).claim->grace, 15s);
   it.answer(granted_at(7));
   const auto lease = std::get<lease_record_ptr>(ends.back());
   EXPECT_EQ(lease->deadline(), epoch + 30s - margin) << "the client does not believe it";
   it.time.run_until(epoch + 10s);
   ASSERT_EQ(it.pending_tasks(), tasks{task::renew}) << "a third of the ttl, without the grace";
   EXPECT_EQ(renewed_ttl(), 45s);
-  EXPECT_FALSE(it.link.request().is_last);
+  EXPECT_FALSE(form_of(it.link.request()).is_last);
   it.answer(tickets::kept{{true}});
   EXPECT_GE(lease->deadline(), epoch + 30s);
   EXPECT_LE(lease->deadline(), epoch + 40s - margin);
@@ -53,7 +52,7 @@ TEST_F(rests, a_waiting_claim_keeps_its_place_with_the_grace) {
   it.answer(waiting_at(7));
   it.notify(1, grant_of(7));
   ASSERT_EQ(it.pending_tasks(), tasks{task::look});
-  EXPECT_EQ(it.link.request().ttl, 45s);
+  EXPECT_EQ(form_of(it.link.request()).ttl, 45s);
 }
 
 TEST_F(rests, an_old_answer_is_asked_again_by_the_ttl_without_the_grace) {
@@ -70,7 +69,7 @@ TEST_F(rests, after_a_loss_the_name_rests_for_the_grace) {
   it.time.run_until(lease->deadline());
   ASSERT_EQ(lease->state(), phase::lost);
   ASSERT_EQ(it.pending_tasks(), (tasks{task::renew, task::renew})) << "no release";
-  EXPECT_TRUE(it.link.request(1).is_last);
+  EXPECT_TRUE(form_of(it.link.request(1)).is_last);
   EXPECT_GE(renewed_ttl(1), 15s);
   EXPECT_LE(renewed_ttl(1), 15s + margin + 1ms) << "a late renewal must not prolong the rest";
 }
@@ -108,9 +107,9 @@ TEST_F(rests, a_release_before_the_least_time_is_a_last_renewal) {
   release(lease);
   EXPECT_EQ(lease->state(), phase::releasing);
   ASSERT_EQ(it.pending_tasks(), (tasks{task::annotate, task::renew}));
-  EXPECT_TRUE(it.link.request(1).is_last);
+  EXPECT_TRUE(form_of(it.link.request(1)).is_last);
   EXPECT_EQ(renewed_ttl(1), 55s);
-  const claimant shown = from_metadata(*it.link.request(0).metadata);
+  const claimant shown = from_metadata(*form_of(it.link.request(0)).metadata);
   EXPECT_TRUE(shown.released);
   EXPECT_EQ(shown.label, "somebody");
   it.answer(tickets::done{});
@@ -134,7 +133,7 @@ TEST_F(rests, the_last_renewal_waits_for_the_answer_to_those_before) {
   ASSERT_EQ(it.pending_tasks(), (tasks{task::renew, task::annotate}));
   it.answer(tickets::kept{{true}});
   ASSERT_EQ(it.pending_tasks(), (tasks{task::annotate, task::renew}));
-  EXPECT_TRUE(it.link.request(1).is_last);
+  EXPECT_TRUE(form_of(it.link.request(1)).is_last);
   EXPECT_EQ(renewed_ttl(1), 50s);
   it.answer(tickets::kept{{true}}, 1);
   EXPECT_EQ(released, std::vector{std::error_code{}});
@@ -151,7 +150,7 @@ TEST_F(rests, the_last_renewal_does_not_wait_until_the_hold_has_ended) {
   ASSERT_EQ(it.pending_tasks(), (tasks{task::renew, task::annotate}));
   it.time.run_until(middle);
   ASSERT_EQ(it.pending_tasks(), (tasks{task::renew, task::annotate, task::renew}));
-  EXPECT_TRUE(it.link.request(2).is_last);
+  EXPECT_TRUE(form_of(it.link.request(2)).is_last);
   it.answer(tickets::kept{{true}});
   EXPECT_EQ(it.link.sent(), 4U) << "once";
   it.answer(tickets::kept{{true}}, 1);
@@ -163,7 +162,7 @@ TEST_F(rests, a_renewal_says_until_when_it_may_be_sent) {
   const store::time_point deadline = lease->deadline();
   it.time.run_for(10s);
   ASSERT_EQ(it.pending_tasks(), tasks{task::renew});
-  EXPECT_EQ(it.link.request().send_by, deadline);
+  EXPECT_EQ(form_of(it.link.request()).send_by, deadline);
 }
 
 TEST_F(rests, a_release_after_the_least_time_is_a_usual_one) {
@@ -211,8 +210,8 @@ class last_renewal : public testing::Test {
 TEST_F(last_renewal, is_tried_again_with_what_is_left) {
   auto s = feed(store::started{});
   ASSERT_TRUE(s.send);
-  EXPECT_EQ(s.send->kind, task::renew);
-  EXPECT_EQ(s.send->batch.at(0).ttl, 100ms);
+  EXPECT_EQ(task_of(*s.send), task::renew);
+  EXPECT_EQ(std::get<tickets::renew>(*s.send).holds.at(0).ttl, 100ms);
   now += 20ms;
   s = fail(retryable_maybe_executed);
   ASSERT_TRUE(s.wake_at);
@@ -220,7 +219,7 @@ TEST_F(last_renewal, is_tried_again_with_what_is_left) {
   now = *s.wake_at;
   s = feed(store::woken{});
   ASSERT_TRUE(s.send);
-  EXPECT_EQ(s.send->batch.at(0).ttl, 100ms - (now - epoch));
+  EXPECT_EQ(std::get<tickets::renew>(*s.send).holds.at(0).ttl, 100ms - (now - epoch));
   s = reply(tickets::kept{{true}});
   EXPECT_EQ(s.answer, store::released::done);
   EXPECT_TRUE(s.finished);
@@ -231,7 +230,7 @@ TEST_F(last_renewal, becomes_a_release_when_nothing_is_left) {
   now += 101ms;
   const auto s = fail(retryable);
   now = *s.wake_at;
-  EXPECT_EQ(feed(store::woken{}).send->kind, task::release);
+  EXPECT_EQ(task_of(*feed(store::woken{}).send), task::release);
   EXPECT_EQ(reply(tickets::done{}).answer, store::released::done);
 }
 
@@ -241,7 +240,7 @@ TEST_F(last_renewal, is_tried_again_where_the_store_could_not_look) {
   EXPECT_FALSE(s.answer);
   ASSERT_TRUE(s.wake_at);
   now = *s.wake_at;
-  EXPECT_EQ(feed(store::woken{}).send->kind, task::renew);
+  EXPECT_EQ(task_of(*feed(store::woken{}).send), task::renew);
 }
 
 TEST_F(last_renewal, says_what_became_of_the_hold) {
@@ -291,7 +290,7 @@ TEST_F(last_renewal, goes_on_where_the_store_refuses_and_answers_at_once) {
   EXPECT_FALSE(s.answer) << "once";
   ASSERT_TRUE(s.wake_at);
   now = epoch + 101ms;
-  EXPECT_EQ(feed(store::woken{}).send->kind, task::release);
+  EXPECT_EQ(task_of(*feed(store::woken{}).send), task::release);
   EXPECT_TRUE(reply(tickets::done{}).finished);
 }
 

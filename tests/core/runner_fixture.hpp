@@ -34,14 +34,14 @@ struct runner_fixture {
     time.turn([&] { link.notify(n); });
   }
   /// What is asked and not answered, oldest first.
-  [[nodiscard]] std::vector<tickets::task> pending_tasks() const {
-    std::vector<tickets::task> tasks;
-    for (std::size_t i = 0; i < link.open(); ++i) tasks.push_back(link.request(i).kind);
+  [[nodiscard]] std::vector<task> pending_tasks() const {
+    std::vector<task> tasks;
+    for (std::size_t i = 0; i < link.open(); ++i) tasks.push_back(task_of(link.request(i)));
     return tasks;
   }
 };
 
-using tasks = std::vector<tickets::task>;
+using tasks = std::vector<task>;
 
 [[nodiscard]] inline lease_core::lease_record_ptr a_lease(std::uint8_t owner, bool renews = true,
                                                           duration ttl = 30s) {

@@ -8,6 +8,7 @@
 #include "core/claim.hpp"
 #include "core/machine.hpp"
 #include "core/request.hpp"
+#include "support/request_form.hpp"  // IWYU pragma: export
 
 namespace holdfast::test {
 

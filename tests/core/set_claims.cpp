@@ -15,7 +15,6 @@ namespace {
 
 using namespace test;
 using lease_core::set_taken;
-using tickets::task;
 
 class set_claims : public managed_leases {
  protected:
@@ -40,7 +39,7 @@ class set_claims : public managed_leases {
   [[nodiscard]] std::vector<std::pair<task, std::string>> pending() const {
     std::vector<std::pair<task, std::string>> all_pending;
     for (std::size_t i = 0; i < it.link.open(); ++i) {
-      all_pending.emplace_back(it.link.request(i).kind, it.link.request(i).name);
+      all_pending.emplace_back(task_of(it.link.request(i)), form_of(it.link.request(i)).name);
     }
     return all_pending;
   }
@@ -54,7 +53,8 @@ class set_claims : public managed_leases {
 TEST_F(set_claims, ask_for_all_names_before_the_first_reply) {
   ask_for_all();
   EXPECT_EQ(pending(), (requests{{task::acquire, "a"}, {task::acquire, "b"}, {task::acquire, "c"}}));
-  for (std::size_t each = 0; each < 3; ++each) EXPECT_FALSE(it.link.request(each).wait) << "they are tries";
+  for (std::size_t each = 0; each < 3; ++each)
+    EXPECT_FALSE(form_of(it.link.request(each)).wait) << "they are tries";
   for (const std::uint64_t token : {7U, 8U, 9U}) it.answer(granted_at(token));
   ASSERT_EQ(ended.size(), 1U);
   const auto& leases = std::get<std::vector<lease_record_ptr>>(ended[0]);
@@ -69,10 +69,10 @@ TEST_F(set_claims, give_back_what_comes_after_the_one_that_they_wait_for) {
   it.answer(granted_at(7), 0);
   it.answer(tickets::refused{});
   EXPECT_EQ(pending(), (requests{{task::release, "c"}, {task::acquire, "b"}}));
-  EXPECT_TRUE(it.link.request(1).wait);
+  EXPECT_TRUE(form_of(it.link.request(1)).wait);
   it.answer(granted_at(10), 1);
   EXPECT_EQ(pending(), (requests{{task::release, "c"}, {task::acquire, "c"}}));
-  EXPECT_TRUE(it.link.request(1).wait) << "nothing comes after it, so it is waited for at once";
+  EXPECT_TRUE(form_of(it.link.request(1)).wait) << "nothing comes after it, so it is waited for at once";
   EXPECT_TRUE(ended.empty());
   it.answer(granted_at(11), 1);
   EXPECT_TRUE(std::holds_alternative<std::vector<lease_record_ptr>>(ended.at(0)));
@@ -83,7 +83,7 @@ TEST_F(set_claims, of_one_name_wait_for_it_at_once) {
     sets.acquire({named("a")}, std::nullopt, [this](set_taken t) { ended.push_back(std::move(t)); });
   });
   EXPECT_EQ(pending(), (requests{{task::acquire, "a"}}));
-  EXPECT_TRUE(it.link.request().wait);
+  EXPECT_TRUE(form_of(it.link.request()).wait);
 }
 
 // A try fails where a server cannot be reached, or grants nothing for a time. A claim that waits does not.
@@ -94,7 +94,7 @@ TEST_F(set_claims, wait_where_a_try_fails_that_may_pass) {
   it.answer(granted_at(9));
   EXPECT_TRUE(ended.empty());
   EXPECT_EQ(pending(), (requests{{task::release, "c"}, {task::acquire, "b"}}));
-  EXPECT_TRUE(it.link.request(1).wait);
+  EXPECT_TRUE(form_of(it.link.request(1)).wait);
   it.answer(granted_at(10), 1);
   it.answer(granted_at(11), 1);
   EXPECT_TRUE(std::holds_alternative<std::vector<lease_record_ptr>>(ended.at(0)));
@@ -159,8 +159,8 @@ TEST_F(set_claims, that_are_cancelled_withdraw_what_is_under_way) {
   it.answer(granted_at(9), 0);
   std::vector<std::string> given_back;
   while (it.link.open() != 0) {
-    EXPECT_TRUE(tickets::is_release(it.link.request().kind));
-    given_back.push_back(it.link.request().name);
+    EXPECT_TRUE(tickets::is_release(it.link.request()));
+    given_back.push_back(form_of(it.link.request()).name);
     it.answer(tickets::done{});
   }
   std::sort(given_back.begin(), given_back.end());
@@ -184,7 +184,7 @@ TEST_F(set_claims, wait_no_longer_than_their_limit_in_all) {
 
 TEST_F(set_claims, go_back_to_a_name_that_is_lost_while_they_wait) {
   ask_for_all();
-  const owner_id first_owner = it.link.request(0).owner;
+  const owner_id first_owner = form_of(it.link.request(0)).owner;
   it.answer(granted_at(7));
   it.answer(tickets::refused{});
   it.answer(tickets::refused{});
@@ -223,8 +223,8 @@ TEST_F(set_claims, leave_no_rest_of_a_name_that_is_lost_while_they_wait) {
   bool is_released = false;
   for (std::size_t i = 0; i < it.link.open(); ++i) {
     const tickets::request& each = it.link.request(i);
-    is_released = is_released || (each.kind == task::release && each.name == "a");
-    EXPECT_FALSE(each.kind == task::renew && each.is_last) << "it would rest";
+    is_released = is_released || (task_of(each) == task::release && form_of(each).name == "a");
+    EXPECT_FALSE(task_of(each) == task::renew && form_of(each).is_last) << "it would rest";
   }
   EXPECT_TRUE(is_released);
 }

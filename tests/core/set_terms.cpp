@@ -14,7 +14,6 @@ namespace {
 
 using namespace test;
 using lease_core::set_taken;
-using tickets::task;
 
 class set_terms : public managed_leases {
  protected:
@@ -54,7 +53,8 @@ class set_terms : public managed_leases {
   /// Answers all renewals that are under way.
   void keep_all() {
     while (it.link.open() != 0) {
-      it.answer(tickets::kept{std::vector<bool>(it.link.request().batch.size(), true)});
+      it.answer(
+          tickets::kept{std::vector<bool>(std::get<tickets::renew>(it.link.request()).holds.size(), true)});
     }
   }
   /// Renews what is held, and leaves the claim for b in its queue.
@@ -63,11 +63,12 @@ class set_terms : public managed_leases {
       it.time.run_until(std::min(until, std::max(it.time.next_timer(), it.time.now())));
       while (it.link.open() != 0) {
         const auto& r = it.link.request();
-        if (r.kind == task::withdraw) ++withdrawn;
-        if (r.kind == task::renew) {
-          it.answer(tickets::kept{std::vector<bool>(r.batch.size(), true)});
+        if (task_of(r) == task::withdraw) ++withdrawn;
+        if (task_of(r) == task::renew) {
+          it.answer(tickets::kept{std::vector<bool>(std::get<tickets::renew>(r).holds.size(), true)});
         } else {
-          it.answer(r.kind == task::look ? tickets::reply{waiting_at(8)} : tickets::reply{tickets::done{}});
+          it.answer(task_of(r) == task::look ? tickets::reply{waiting_at(8)}
+                                             : tickets::reply{tickets::done{}});
         }
       }
     }
@@ -75,7 +76,8 @@ class set_terms : public managed_leases {
   /// Answers the first request of that kind and name.
   void reply_to(task kind, const std::string& name, const tickets::reply& with) {
     for (std::size_t i = 0; i < it.link.open(); ++i) {
-      if (it.link.request(i).kind == kind && it.link.request(i).name == name) return it.answer(with, i);
+      if (task_of(it.link.request(i)) == kind && form_of(it.link.request(i)).name == name)
+        return it.answer(with, i);
     }
     ADD_FAILURE() << "nothing is asked of " << name << " at " << (it.time.now() - epoch).count();
   }
@@ -91,7 +93,7 @@ TEST_F(set_terms, fixed_leases_begin_with_their_ttl) {
   it.answer(granted_at(7));
   it.answer(tickets::refused{});
   it.answer(tickets::refused{});
-  const owner_id b = it.link.request().owner;
+  const owner_id b = form_of(it.link.request()).owner;
   it.answer(waiting_at(8));
   serve_until(epoch + 29600ms);
   // The holder of b hands over.
@@ -147,9 +149,10 @@ TEST_P(closed_set_terms, acquire_nothing_anew) {
   ASSERT_NE(failed, nullptr);
   EXPECT_EQ(failed->code, errc::closed);
   while (it.link.open() != 0) {
-    EXPECT_NE(it.link.request().kind, task::acquire);
-    if (it.link.request().kind == task::renew) {
-      it.answer(tickets::kept{std::vector<bool>(it.link.request().batch.size(), true)});
+    EXPECT_NE(task_of(it.link.request()), task::acquire);
+    if (task_of(it.link.request()) == task::renew) {
+      it.answer(
+          tickets::kept{std::vector<bool>(std::get<tickets::renew>(it.link.request()).holds.size(), true)});
     } else {
       it.answer(tickets::done{});
     }
@@ -169,7 +172,7 @@ TEST_F(set_terms, fixed_leases_that_are_cancelled_at_their_last_renewal_are_rele
   EXPECT_TRUE(std::holds_alternative<failure>(ended[0]));
   std::size_t releases = 0;
   for (std::size_t i = 0; i < it.link.open(); ++i) {
-    releases += tickets::is_release(it.link.request(i).kind) ? 1 : 0;
+    releases += tickets::is_release(it.link.request(i)) ? 1 : 0;
   }
   EXPECT_EQ(releases, 3U);
   reply_to(task::renew, "", tickets::kept{{true}});
@@ -238,13 +241,14 @@ TEST_F(set_terms, that_cannot_be_held_within_their_ttl_say_so_in_the_end) {
       bool answered = false;
       for (std::size_t i = 0; i < it.link.open() && !answered; ++i) {
         const auto& r = it.link.request(i);
-        if ((r.kind == task::acquire && r.name != "a") || r.kind == task::look) {
-          it.answer(granted_at(r.kind == task::look ? r.token.value() : 1000 + rounds * 10 + i), i);
+        if ((task_of(r) == task::acquire && form_of(r).name != "a") || task_of(r) == task::look) {
+          it.answer(granted_at(task_of(r) == task::look ? form_of(r).token.value() : 1000 + rounds * 10 + i),
+                    i);
           answered = true;
-        } else if (r.kind == task::renew) {
-          it.answer(tickets::kept{std::vector<bool>(r.batch.size(), false)}, i);
+        } else if (task_of(r) == task::renew) {
+          it.answer(tickets::kept{std::vector<bool>(std::get<tickets::renew>(r).holds.size(), false)}, i);
           answered = true;
-        } else if (tickets::is_release(r.kind) || r.kind == task::withdraw) {
+        } else if (tickets::is_release(r) || task_of(r) == task::withdraw) {
           it.answer(tickets::done{}, i);
           answered = true;
         }

@@ -23,7 +23,7 @@ sqlite_comparison::sqlite_comparison() : real_{settings_of(folder_.file("locks.d
 
 model_comparison::answer sqlite_comparison::ask_real(const tickets::request& request,
                                                      const owner_id& client) {
-  const bool reads = tickets::is_read_only(request.kind);
+  const bool reads = tickets::is_read_only(request);
   if (!real_.begin(reads ? sqlite::database::access::read : sqlite::database::access::write)) {
     throw std::runtime_error{"somebody else uses this test's file"};
   }

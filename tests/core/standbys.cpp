@@ -8,7 +8,6 @@ namespace holdfast {
 namespace {
 
 using namespace test;
-using tickets::task;
 
 store::claim candidate_claim() {
   auto c = retried_claim();

@@ -39,9 +39,9 @@ class state_watching : public testing::Test {
   std::vector<std::string> changed_;
   state_watch states_{time_,
                       [this](const tickets::request& r, tickets::link::on_reply handler) {
-                        EXPECT_EQ(r.kind, tickets::task::inspect);
-                        continued_ = r.listed;
-                        open_.emplace_back(r.name, std::move(handler));
+                        EXPECT_EQ(task_of(r), test::task::inspect);
+                        continued_ = form_of(r).listed;
+                        open_.emplace_back(form_of(r).name, std::move(handler));
                       },
                       [this](const std::string& name) { changed_.push_back(name); }};
 };

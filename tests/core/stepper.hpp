@@ -28,7 +28,7 @@ class stepper {
   step notify(const store::notification& n) { return feed(n); }
   step reply(tickets::reply r) {
     // To find a claim keeps nothing, and nobody knows which of its requests made it.
-    if (task_ != tickets::task::find) answered_.push_back(sent_);
+    if (task_ != task::find) answered_.push_back(sent_);
     under_way_ = false;
     return feed(store::replied<tickets::reply>{std::move(r)});
   }
@@ -63,7 +63,7 @@ class stepper {
       EXPECT_FALSE(s.finished) << "a request whose reply nobody will hear";
       under_way_ = true;
       sent_ = now;
-      task_ = s.send->kind;
+      task_ = task_of(*s.send);
     }
     if (s.answer) {
       EXPECT_FALSE(std::exchange(has_answer_, true)) << "two answers";
@@ -82,7 +82,7 @@ class stepper {
 
   tickets::acquisition machine_;
   std::vector<store::time_point> answered_;
-  tickets::task task_{};
+  task task_{};
   store::time_point sent_;
   bool under_way_ = false;
   bool waits_ = false;
@@ -95,8 +95,8 @@ class stepper {
   return !s.send && !s.wake_at && !s.answer && !s.finished;
 }
 /// What it sends, if anything.
-[[nodiscard]] inline std::optional<tickets::task> task_of(const stepper::step& s) {
-  return s.send ? std::optional{s.send->kind} : std::nullopt;
+[[nodiscard]] inline std::optional<task> task_of(const stepper::step& s) {
+  return s.send ? std::optional{task_of(*s.send)} : std::nullopt;
 }
 [[nodiscard]] inline std::optional<store::granted> grant_of(const stepper::step& s) {
   if (!s.answer || !std::holds_alternative<store::granted>(*s.answer)) return std::nullopt;

@@ -48,7 +48,7 @@ TEST_F(zookeeper_contention, waits_behind_a_node_of_its_own_that_may_not_be_read
     ASSERT_TRUE(is_granted(i)) << i;
     for (std::size_t later = i + 1; later < 4; ++later) EXPECT_FALSE(is_granted(later)) << i;
     wire_.remove(node_of(i, "/stock"), session_);
-    send(tickets::task::release, i, "stock");
+    send(test::task::release, i, "stock");
     wire_.serve(session_);
   }
 }
@@ -80,12 +80,12 @@ class zookeeper_misnamed_nodes : public zookeeper_contention {
     wire_.renames = nullptr;
     acquire_of(2, capacity);
     EXPECT_TRUE(is_granted(2));
-    send(tickets::task::release, 2, "stock");
+    send(test::task::release, 2, "stock");
     wire_.serve(session_);
   }
   void acquire_of(std::size_t number, std::int64_t capacity) {
-    tickets::request r;
-    r.kind = tickets::task::acquire;
+    test::request_form r;
+    r.kind = test::task::acquire;
     r.name = "stock";
     r.owner = owner(number);
     r.capacity = capacity;
@@ -121,7 +121,7 @@ TEST_F(zookeeper_contention, takes_its_nodes_for_its_own_whatever_others_have_wr
   acquire(0, "stock");
   wire_.serve(session_);
   wire_.all.at(node_of(0, "/stock")).data = "__REVOKE__";
-  send(tickets::task::force_release, 9, "stock");
+  send(test::task::force_release, 9, "stock");
   wire_.serve(session_);
   const auto* r = std::get_if<tickets::reply>(&got_.at(9));
   ASSERT_TRUE(r);
@@ -129,7 +129,7 @@ TEST_F(zookeeper_contention, takes_its_nodes_for_its_own_whatever_others_have_wr
   // Java's are left alone.
   wire_.create("/stock/_c_00000000-0000-4000-8000-000000000000-lock-", other_session,
                operation::made::sequential);
-  send(tickets::task::force_release, 9, "stock");
+  send(test::task::force_release, 9, "stock");
   wire_.serve(session_);
   EXPECT_TRUE(std::holds_alternative<store::request_error>(got_.at(9)));
 }
@@ -140,8 +140,8 @@ TEST_F(zookeeper_contention, is_inspected_no_further_than_was_asked_for) {
   for (const std::size_t most : {std::size_t{0}, std::size_t{10}, std::size_t{1000}}) {
     wire_.counts.clear();
     wire_.most_gets = 0;
-    tickets::request r;
-    r.kind = tickets::task::inspect;
+    test::request_form r;
+    r.kind = test::task::inspect;
     r.name = "stock";
     r.waiters_read = most;
     std::optional<outcome> seen;
@@ -159,8 +159,8 @@ TEST_F(zookeeper_contention, of_names_is_listed_some_at_a_time) {
   for (std::size_t i = 0; i < 1000; ++i) acquire(i, "shelves/" + std::to_string(i));
   wire_.serve(session_);
   wire_.most_lists = 0;
-  tickets::request r;
-  r.kind = tickets::task::list;
+  test::request_form r;
+  r.kind = test::task::list;
   std::optional<outcome> seen;
   session_.send(r, [&](outcome o) { seen = std::move(o); });
   wire_.serve(session_);
@@ -181,8 +181,8 @@ TEST_F(zookeeper_contention, of_long_queues_is_listed_each_once_and_few_at_a_tim
   }
   wire_.counts.clear();
   wire_.most_listed = 0;
-  tickets::request r;
-  r.kind = tickets::task::list;
+  test::request_form r;
+  r.kind = test::task::list;
   std::optional<outcome> seen;
   session_.send(r, [&](outcome o) { seen = std::move(o); });
   wire_.serve(session_);

@@ -31,7 +31,7 @@ TEST_F(zookeeper_contention, is_served_one_by_one_without_a_listing) {
   for (std::size_t i = 0; i + 1 < count; ++i) {
     ASSERT_TRUE(is_granted(i)) << i;
     EXPECT_FALSE(is_granted(i + 1)) << i;
-    send(tickets::task::release, i, "stock");
+    send(test::task::release, i, "stock");
     wire_.serve(session_);
   }
   EXPECT_TRUE(is_granted(count - 1));
@@ -48,11 +48,11 @@ TEST_F(zookeeper_contention, of_writers_is_served_without_a_listing_too) {
     ASSERT_TRUE(is_granted(i)) << i;
     // Every other one reads on, and has to be waited for all the same.
     if (i % 2 == 0) {
-      send(tickets::task::downgrade, i, "stock");
+      send(test::task::downgrade, i, "stock");
       wire_.serve(session_);
       EXPECT_FALSE(is_granted(i + 1)) << i << " reads";
     }
-    send(tickets::task::release, i, "stock");
+    send(test::task::release, i, "stock");
     wire_.serve(session_);
   }
   EXPECT_TRUE(is_granted(count - 1));
@@ -63,7 +63,7 @@ TEST_F(zookeeper_contention, that_gives_up_before_it_was_sent_asks_nothing) {
   wire_.create("/stock", 0, operation::made::container);
   for (std::size_t i = 0; i < 1000; ++i) acquire(i, "stock");
   const std::size_t sent = wire_.most_creations;
-  for (std::size_t i = 0; i < 1000; ++i) send(tickets::task::withdraw, i, "stock");
+  for (std::size_t i = 0; i < 1000; ++i) send(test::task::withdraw, i, "stock");
   wire_.serve(session_);
   pass(100ms);
   EXPECT_TRUE(wire_.all.at("/stock").children.empty());
@@ -173,7 +173,7 @@ class zookeeper_readers : public zookeeper_contention {
     acquire(2, "stock");
     wire_.serve_until(session_, writer_);
   }
-  void give_up() { send(tickets::task::withdraw, 1, "stock"); }
+  void give_up() { send(test::task::withdraw, 1, "stock"); }
   void expect_grant_when_the_writer_goes() {
     pass(1s);
     EXPECT_FALSE(is_granted(2));

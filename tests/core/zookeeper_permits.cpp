@@ -16,8 +16,8 @@ class zookeeper_permits : public zookeeper_contention {
   zookeeper_permits() { wire_.create("/stock", 0, operation::made::container); }
 
   void claim(std::size_t number, std::int64_t permits) {
-    tickets::request r;
-    r.kind = tickets::task::acquire;
+    test::request_form r;
+    r.kind = test::task::acquire;
     r.name = "stock";
     r.owner = owner(number);
     r.capacity = 3;
@@ -33,8 +33,8 @@ class zookeeper_permits : public zookeeper_contention {
     return state_in(seen);
   }
   void begin_to_inspect(outcome& seen) {
-    tickets::request r;
-    r.kind = tickets::task::inspect;
+    test::request_form r;
+    r.kind = test::task::inspect;
     r.name = "stock";
     session_.send(r, [&seen](outcome o) { seen = std::move(o); });
   }

@@ -22,8 +22,8 @@ class zookeeper_release_requests : public zookeeper_contention {
                           other_session, operation::made::sequential);
   }
   void claim() {
-    tickets::request r;
-    r.kind = tickets::task::acquire;
+    test::request_form r;
+    r.kind = test::task::acquire;
     r.name = "stock";
     r.owner = owner(0);
     r.weight = r.capacity = store::full_capacity;
@@ -39,9 +39,9 @@ class zookeeper_release_requests : public zookeeper_contention {
     data = to_text(n);
   }
   void renew_once() {
-    tickets::request r;
-    r.kind = tickets::task::renew;
-    r.batch.push_back({"stock", owner(0), fencing_token{1}, 30s});
+    test::request_form r;
+    r.kind = test::task::renew;
+    r.holds.push_back({"stock", owner(0), fencing_token{1}, 30s});
     session_.send(r, [](const outcome&) {});
     wire_.serve(session_);
   }
@@ -105,8 +105,8 @@ TEST_F(zookeeper_release_requests, are_for_the_holder_that_is_downgraded_while_a
   const std::string end = std::to_string(last_number);
   const std::string writer = create(node_name(layout::curator, role::writer, holder) + end);
   const std::string waiter = create(node_name(layout::curator, role::writer, marked_as_ours(owner(2))) + end);
-  tickets::request r;
-  r.kind = tickets::task::request_release;
+  test::request_form r;
+  r.kind = test::task::request_release;
   r.name = "stock";
   session_.send(r, [this](outcome o) { got_[0] = std::move(o); });
   wire_.serve_until(session_, writer);

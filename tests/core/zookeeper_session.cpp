@@ -69,9 +69,9 @@ class zookeeper_session : public testing::Test {
     session_.on_notifications([](const store::notification&) {});
   }
 
-  void ask(tickets::task task) {
+  void ask(test::task task) {
     got_.reset();
-    tickets::request r;
+    test::request_form r;
     r.kind = task;
     r.name = "stock";
     r.owner = owner_id{{1, 2, 3}};
@@ -119,8 +119,7 @@ class zookeeper_survey : public zookeeper_session {
 };
 
 TEST_F(zookeeper_survey, reads_only_after_the_servers_have_agreed) {
-  for (const tickets::task task :
-       {tickets::task::inspect, tickets::task::force_release, tickets::task::list}) {
+  for (const test::task task : {test::task::inspect, test::task::force_release, test::task::list}) {
     ask(task);
     ASSERT_EQ(wire_.kinds(), std::vector{kind::agree});
     wire_.answer_next(answer::done);
@@ -132,7 +131,7 @@ TEST_F(zookeeper_survey, reads_only_after_the_servers_have_agreed) {
 }
 
 TEST_F(zookeeper_survey, does_not_need_the_right_to_read_what_they_agree_at) {
-  ask(tickets::task::inspect);
+  ask(test::task::inspect);
   wire_.answer_next(answer::refused);
   answer_reads();
   EXPECT_TRUE(got_ && std::holds_alternative<tickets::reply>(*got_));
@@ -140,7 +139,7 @@ TEST_F(zookeeper_survey, does_not_need_the_right_to_read_what_they_agree_at) {
 
 TEST_F(zookeeper_survey, tells_nothing_where_they_have_not_agreed) {
   for (const answer code : {answer::unknown, answer::not_sent, answer::other}) {
-    ask(tickets::task::inspect);
+    ask(test::task::inspect);
     wire_.answer_next(code);
     EXPECT_TRUE(wire_.kinds().empty());
     EXPECT_TRUE(got_ && std::holds_alternative<store::request_error>(*got_));
@@ -231,7 +230,7 @@ TEST_F(zookeeper_reconnect, is_not_proven_by_a_vote_that_an_earlier_connection_a
 class zookeeper_lost_reply : public zookeeper_session {
  protected:
   zookeeper_lost_reply() {
-    ask(tickets::task::acquire);
+    ask(test::task::acquire);
     node_ = last_part(wire_.next().path) + "0000000004";
     wire_.answer_next(answer::unknown);
     wire_.answer_next(answer::unknown);
@@ -244,7 +243,7 @@ class zookeeper_lost_reply : public zookeeper_session {
 // A leader that was deposed and does not know it answers a `sync` by itself, and lists what was there before.
 // The claim was then made once more, behind a node of its own that nobody knew.
 TEST_F(zookeeper_lost_reply, looks_for_its_node_after_a_vote) {
-  ask(tickets::task::find);
+  ask(test::task::find);
   ASSERT_EQ(wire_.kinds(), (std::vector{kind::agree, kind::list}));
   wire_.answer_next(answer::done);
   node_listed();
@@ -255,14 +254,14 @@ TEST_F(zookeeper_lost_reply, looks_for_its_node_after_a_vote) {
 }
 
 TEST_F(zookeeper_lost_reply, takes_nothing_for_known_where_the_vote_did_not_come_about) {
-  ask(tickets::task::find);
+  ask(test::task::find);
   wire_.answer_next(answer::other);
   wire_.answer_next({.code = answer::done, .children = {}});
   EXPECT_TRUE(got_ && std::holds_alternative<store::request_error>(*got_));
 }
 
 TEST_F(zookeeper_lost_reply, leaves_no_node_behind_that_a_vote_may_bring_to_light) {
-  ask(tickets::task::withdraw);
+  ask(test::task::withdraw);
   ASSERT_EQ(wire_.kinds(), (std::vector{kind::agree, kind::list}));
   wire_.answer_next(answer::refused);  // which is voted on, too
   node_listed();
@@ -273,7 +272,7 @@ TEST_F(zookeeper_lost_reply, leaves_no_node_behind_that_a_vote_may_bring_to_ligh
 class zookeeper_downgrade : public zookeeper_session {
  protected:
   zookeeper_downgrade() {
-    ask(tickets::task::acquire);
+    ask(test::task::acquire);
     created(4, 100);
     listed();
   }
@@ -281,7 +280,7 @@ class zookeeper_downgrade : public zookeeper_session {
 
 TEST_F(zookeeper_downgrade, puts_a_reader_in_the_writers_place_in_one_step) {
   ASSERT_TRUE(got<tickets::place>()->granted);
-  ask(tickets::task::downgrade);
+  ask(test::task::downgrade);
   ASSERT_EQ(wire_.kinds(), std::vector{kind::replace});
   EXPECT_EQ(wire_.next().former, "/stock/" + nodes_.front());
   EXPECT_TRUE(wire_.next().path.ends_with("-__READ__0000000004")) << wire_.next().path;
@@ -290,10 +289,10 @@ TEST_F(zookeeper_downgrade, puts_a_reader_in_the_writers_place_in_one_step) {
 }
 
 TEST_F(zookeeper_downgrade, that_was_carried_out_and_not_answered_is_one) {
-  ask(tickets::task::downgrade);
+  ask(test::task::downgrade);
   wire_.answer_next(answer::unknown);
   ASSERT_TRUE(std::get<store::request_error>(*got_).maybe_executed);
-  ask(tickets::task::downgrade);
+  ask(test::task::downgrade);
   wire_.answer_next(answer::node_exists);
   EXPECT_TRUE(got<tickets::done>());
 }
@@ -301,20 +300,20 @@ TEST_F(zookeeper_downgrade, that_was_carried_out_and_not_answered_is_one) {
 // With two steps, the reader's node of the first try would be there at the second, and be taken for a hold
 // that others, who have seen the writer's go, do not know of.
 TEST_F(zookeeper_downgrade, of_a_hold_that_somebody_has_ended_meanwhile_is_none) {
-  ask(tickets::task::downgrade);
+  ask(test::task::downgrade);
   wire_.answer_next(answer::unknown);
-  ask(tickets::task::downgrade);
+  ask(test::task::downgrade);
   ASSERT_EQ(wire_.kinds(), std::vector{kind::replace});
   wire_.answer_next(answer::no_node);
   EXPECT_TRUE(got<tickets::nothing>());
   EXPECT_TRUE(wire_.kinds().empty());
-  ask(tickets::task::downgrade);
+  ask(test::task::downgrade);
   time_.run_for(1ms);
   EXPECT_TRUE(got<tickets::nothing>());
 }
 
 TEST_F(zookeeper_downgrade, that_is_refused_leaves_a_writer_whose_end_is_noticed) {
-  ask(tickets::task::downgrade);
+  ask(test::task::downgrade);
   wire_.answer_next(answer::refused);
   EXPECT_EQ(std::get<store::request_error>(*got_).reason.code, errc::permission_denied);
   std::vector<store::notification_kind> received;
@@ -325,7 +324,7 @@ TEST_F(zookeeper_downgrade, that_is_refused_leaves_a_writer_whose_end_is_noticed
 
 TEST_F(zookeeper_session, has_leases_numbered_anew_when_their_numbers_have_come_to_their_end) {
   permits_ = 2;
-  ask(tickets::task::acquire);
+  ask(test::task::acquire);
   created(0, 100);
   listed();
   wire_.answer_next({.code = answer::done, .children = {"leases", "locks"}});
@@ -355,7 +354,7 @@ class zookeeper_shared_watch : public zookeeper_session {
   /// A claim that waits for a permit, of which others have all.
   void wait_for_a_permit() {
     permits_ = 1;
-    ask(tickets::task::acquire);
+    ask(test::task::acquire);
     created(0, 100);
     listed();
     wire_.answer_next({.code = answer::done, .children = {"leases", "locks"}});
@@ -374,7 +373,7 @@ class zookeeper_shared_watch : public zookeeper_session {
   }
   /// Whether the watch of the leases is ended when the claim is withdrawn.
   [[nodiscard]] bool ends_watch_of_leases() {
-    ask(tickets::task::withdraw);
+    ask(test::task::withdraw);
     bool ended = false;
     while (!wire_.kinds().empty()) {
       ended = ended || (wire_.next().kind == kind::unwatch && wire_.next().path == "/stock/leases");

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/samples.hpp"
 #include "core/virtual_time.hpp"
 #include "stores/zookeeper/protocol/session.hpp"
 #include "stores/zookeeper/protocol/watch_table.hpp"
@@ -205,8 +206,8 @@ class zookeeper_contention : public testing::Test {
     bytes[13] = 1;
     return owner_id{bytes};
   }
-  void send(tickets::task task, std::size_t number, const std::string& name) {
-    tickets::request r;
+  void send(test::task task, std::size_t number, const std::string& name) {
+    test::request_form r;
     r.kind = task;
     r.name = name;
     r.owner = owner(number);
@@ -217,7 +218,7 @@ class zookeeper_contention : public testing::Test {
     r.shareable = wants_ != role::mutex;
     session_.send(r, [this, number](outcome o) { got_[number] = std::move(o); });
   }
-  void acquire(std::size_t number, const std::string& name) { send(tickets::task::acquire, number, name); }
+  void acquire(std::size_t number, const std::string& name) { send(test::task::acquire, number, name); }
   [[nodiscard]] bool is_granted(std::size_t number) const {
     const auto received = received_.find(owner(number));
     if (received != received_.end() && received->second.back() == store::notification_kind::granted)
@@ -227,10 +228,10 @@ class zookeeper_contention : public testing::Test {
     return p != nullptr && p->granted;
   }
   void renew(std::size_t count, const std::string& name) {
-    tickets::request r;
-    r.kind = tickets::task::renew;
+    test::request_form r;
+    r.kind = test::task::renew;
     for (std::size_t i = 0; i < count; ++i) {
-      r.batch.push_back({name + std::to_string(i), owner(i), fencing_token{1}, 30s});
+      r.holds.push_back({name + std::to_string(i), owner(i), fencing_token{1}, 30s});
     }
     session_.send(r, [this](outcome o) { renewed_ = std::move(o); });
     wire_.serve(session_);

@@ -13,6 +13,7 @@
 #include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/server_errors.hpp"
 #include "stores/redis/protocol/shard_channels.hpp"
+#include "support/request_form.hpp"
 
 namespace {
 
@@ -31,12 +32,12 @@ std::vector<redis::value> messages_in(std::string_view bytes, std::size_t piece)
   return all;
 }
 
-void hear_all(tickets::task kind, const std::vector<redis::value>& messages, const redis::dialect& in,
+void hear_all(test::task kind, const std::vector<redis::value>& messages, const redis::dialect& in,
               redis::shard_channels* channels = nullptr) {
-  tickets::request r;
+  test::request_form r;
   r.kind = kind;
   r.name = "a";
-  r.batch.resize(2);
+  r.holds.resize(2);
   std::optional<redis::request_fsm> talk{std::in_place, r, in, owner_id{}};
   std::size_t at = 0;
   while (true) {
@@ -65,11 +66,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   redis::dialect plain;
   redis::dialect careful;
   careful.replicas = 1;
-  for (std::size_t task = 0; task < tickets::task_count; ++task) {
-    hear_all(static_cast<tickets::task>(task), messages, plain);
-    hear_all(static_cast<tickets::task>(task), messages, careful);
+  for (std::size_t task = 0; task < test::task_count; ++task) {
+    hear_all(static_cast<test::task>(task), messages, plain);
+    hear_all(static_cast<test::task>(task), messages, careful);
     redis::shard_channels channels;
-    hear_all(static_cast<tickets::task>(task), messages, careful, &channels);
+    hear_all(static_cast<test::task>(task), messages, careful, &channels);
   }
   (void)redis::read_notification(bytes, plain);
   (void)redis::lock_of_side_key(bytes);

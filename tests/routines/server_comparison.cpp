@@ -27,7 +27,7 @@ model_comparison::answer server_comparison::answer_of_real(const tickets::reques
   set_clock();
   answer a;
   a.reply = sql::reply_of(request, rows_of(real_.call(sql::call_of(request, client), client)));
-  const bool reads = tickets::is_read_only(request.kind);
+  const bool reads = tickets::is_read_only(request);
   if (!reads) a.notifications = real_.take_notifications();
   return a;
 }

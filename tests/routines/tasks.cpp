@@ -2,47 +2,43 @@
 
 namespace holdfast::test {
 
-using tickets::task;
-
 namespace {
 
-tickets::request about(const std::string& name, task kind, std::uint8_t owner) {
-  tickets::request r;
+request_form about(const std::string& name, task kind, std::uint8_t owner) {
+  request_form r;
   r.kind = kind;
   r.name = name;
   r.owner = id(owner);
   r.token = fencing_token{7};
-  r.weight = store::full_capacity;
-  r.capacity = store::full_capacity;
   r.ttl = 30s;
   r.metadata = std::make_shared<const std::string>("{}");
   return r;
 }
 
-tickets::request acquire(const std::string& name, std::uint8_t owner, bool wait) {
-  tickets::request r = about(name, task::acquire, owner);
+request_form acquire(const std::string& name, std::uint8_t owner, bool wait) {
+  request_form r = about(name, task::acquire, owner);
   r.wait = wait;
   return r;
 }
 
-tickets::request renew(const std::string& name) {
-  tickets::request r;
+request_form renew(const std::string& name) {
+  request_form r;
   r.kind = task::renew;
   for (std::uint8_t owner = 1; owner <= 3; ++owner)
-    r.batch.push_back({name, id(owner), fencing_token{7}, 30s});
-  r.batch.push_back({name + " and another", id(1), fencing_token{7}, 30s});
+    r.holds.push_back({name, id(owner), fencing_token{7}, 30s});
+  r.holds.push_back({name + " and another", id(1), fencing_token{7}, 30s});
   return r;
 }
 
-tickets::request request_release(const std::string& name) {
-  tickets::request r = about(name, task::request_release, 1);
+request_form request_release(const std::string& name) {
+  request_form r = about(name, task::request_release, 1);
   r.metadata = std::make_shared<const std::string>("a reason");
   return r;
 }
 
 }  // namespace
 
-std::vector<tickets::request> tasks_about(const std::string& name) {
+std::vector<request_form> tasks_about(const std::string& name) {
   return {acquire(name, 1, false),
           acquire(name, 2, true),
           acquire(name, 3, true),

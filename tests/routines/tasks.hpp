@@ -10,7 +10,7 @@ namespace holdfast::test {
 
 /// One request of each kind about a name, but `list`: as somebody would make them who takes it, waits for it,
 /// or has lost track of it. Who took it lets it go.
-[[nodiscard]] std::vector<tickets::request> tasks_about(const std::string& name);
+[[nodiscard]] std::vector<request_form> tasks_about(const std::string& name);
 
 /// The first number of what a routine without parameters answers.
 [[nodiscard]] std::int64_t number_in(routine_caller& real, const std::string& routine);

@@ -5,12 +5,15 @@
 #include <string>
 #include <utility>
 
+#include "support/request_form.hpp"
+
 namespace holdfast::sim {
 
-using tickets::task;
+using test::task;
 
-void ledger::executed(const tickets::request& request, bool late, const tickets::reply& answer,
+void ledger::executed(const tickets::request& sent, bool late, const tickets::reply& answer,
                       const std::vector<store::client_notification>& notifications, duration paused) {
+  const test::request_form request = test::form_of(sent);
   ++requests_;
   is_paused_ = paused > duration{0};
   if (is_paused_) paused_until_ = std::max(paused_until_, in_.now + paused);
@@ -61,8 +64,8 @@ void ledger::executed(const tickets::request& request, bool late, const tickets:
            yes);
       break;
     case task::renew:
-      for (std::size_t i = 0; i < request.batch.size(); ++i) {
-        const store::hold& h = request.batch[i];
+      for (std::size_t i = 0; i < request.holds.size(); ++i) {
+        const store::hold& h = request.holds[i];
         fact* f = find(index_of(h.name), h.owner, h.token.value());
         if (f != nullptr && !f->granted) f = nullptr;  // what waits cannot be renewed as a hold
         const auto& unsure = std::get<tickets::kept>(answer).unsure;
@@ -96,6 +99,7 @@ void ledger::executed(const tickets::request& request, bool late, const tickets:
     case task::inspect: seen_by_force_[name] = grants_; return;
     case task::request_release: note_requests(notifications); return requested(name);
     case task::list: return;
+    default: return in_.violated("a store that decides alone was sent a request to one of several");
   }
   if (request.kind != task::acquire) {
     for (const store::client_notification& n : notifications) notified(name, n.message);
@@ -106,8 +110,9 @@ void ledger::executed(const tickets::request& request, bool late, const tickets:
   std::erase_if(facts_, [&](const fact& f) { return f.name == name && is_gone(f); });
 }
 
-void ledger::executed_by_former(const tickets::request& request, const tickets::reply& answer,
+void ledger::executed_by_former(const tickets::request& sent, const tickets::reply& answer,
                                 const std::vector<store::client_notification>& notifications) {
+  const test::request_form request = test::form_of(sent);
   ++requests_;
   const std::size_t name = request.name.empty() ? 0 : index_of(request.name);
   in_.note("executed by the former primary", static_cast<std::uint64_t>(request.kind) << 8U | name,
@@ -137,7 +142,8 @@ void ledger::granted_by_former(std::size_t name, const owner_id& owner, std::uin
   all.push_back({token, {grants_, of_former + times_forgotten_}});
 }
 
-void ledger::refused(const tickets::request& request, const store::request_error& reason) {
+void ledger::refused(const tickets::request& sent, const store::request_error& reason) {
+  const test::request_form request = test::form_of(sent);
   ++refusals_;
   in_.note("refused", static_cast<std::uint64_t>(request.kind));
   if (in_.log.prints()) in_.log.line(in_.now, "  " + request.owner.hex() + ": " + reason.reason.message);
@@ -149,7 +155,7 @@ void ledger::begin_ttl(fact& f, duration ttl) const {
   f.gone = at_.lease_now() + ttl.count() + terms_.grain;
 }
 
-void ledger::acquired(const tickets::request& request, bool late, const tickets::place& at) {
+void ledger::acquired(const test::request_form& request, bool late, const tickets::place& at) {
   const std::size_t name = index_of(request.name);
   fact* const before = find(name, request.owner);
   if (before != nullptr && before->token == at.token.value()) {  // the same place again, for one more ttl

@@ -15,6 +15,7 @@
 #include "simulation/scene.hpp"
 #include "simulation/site.hpp"
 #include "simulation/standing.hpp"
+#include "support/request_form.hpp"
 
 namespace holdfast::sim {
 
@@ -166,13 +167,13 @@ class ledger {
   [[nodiscard]] bool lives(const fact& f) const { return f.expires > at_.lease_now(); }
   [[nodiscard]] bool is_gone(const fact& f) const { return f.gone <= at_.lease_now(); }
   void suspect_revived();
-  void note_late(const tickets::request& request);
-  [[nodiscard]] bool has_to_change(const fact& f, tickets::task by) const;
+  void note_late(const test::request_form& request);
+  [[nodiscard]] bool has_to_change(const fact& f, test::task by) const;
   void begin_ttl(fact& f, duration ttl) const;
   [[nodiscard]] fact* find(std::size_t name, const owner_id& owner, std::uint64_t token);
   [[nodiscard]] fact* find_exactly(std::size_t name, const owner_id& owner, std::uint64_t token);
   [[nodiscard]] fact* find(std::size_t name, const owner_id& owner);
-  void acquired(const tickets::request& request, bool late, const tickets::place& at);
+  void acquired(const test::request_form& request, bool late, const tickets::place& at);
   void kept(fact* f, std::size_t name, std::uint64_t token, duration ttl, bool yes);
   void ended(fact* f, std::size_t name, bool yes);
   void requested(std::size_t name);
@@ -187,7 +188,7 @@ class ledger {
   void number(std::size_t name, const owner_id& owner, std::uint64_t token);
   void granted_by_former(std::size_t name, const owner_id& owner, std::uint64_t token);
   [[nodiscard]] bool was_granted_by(std::uint64_t number, std::uint64_t token) const;
-  void begin_anew(const tickets::request& request, const tickets::reply& answer,
+  void begin_anew(const test::request_form& request, const tickets::reply& answer,
                   const std::vector<store::client_notification>& notifications);
   void require_served(std::size_t name);
   void require_noticed(std::size_t name);

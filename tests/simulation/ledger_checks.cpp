@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "simulation/ledger.hpp"
+#include "support/request_form.hpp"
 
 // What the ledger requires of the client at the head of a queue, and of the store beside it; and what others
 // ask it.
@@ -30,15 +31,15 @@ void ledger::require_served(std::size_t name) {
 }
 
 /// A late request may prolong a hold that nobody keeps any more.
-void ledger::note_late(const tickets::request& request) {
+void ledger::note_late(const test::request_form& request) {
   kept_late_.insert(request.owner);
-  for (const store::hold& each : request.batch) kept_late_.insert(each.owner);
+  for (const store::hold& each : request.holds) kept_late_.insert(each.owner);
 }
 
 /// Metadata is replaced of claims that hold alone. One that rests may have been downgraded, unknown to its
 /// client.
-bool ledger::has_to_change(const fact& f, tickets::task by) const {
-  const bool fits = by == tickets::task::downgrade || f.weight == store::full_capacity;
+bool ledger::has_to_change(const fact& f, test::task by) const {
+  const bool fits = by == test::task::downgrade || f.weight == store::full_capacity;
   return f.granted && lives(f) && fits;
 }
 

@@ -14,41 +14,40 @@
 #include "simulation/mutant_ports.hpp"
 #include "simulation/port_shell.hpp"
 #include "simulation/transactions.hpp"
+#include "support/request_form.hpp"
 
 namespace holdfast::sim {
 
 namespace {
 
-using tickets::task;
+using test::task;
 
 /// Releases in two steps: looks who holds, and if it is this owner, ends whatever is held.
 class two_step_link final : public link_shell {
  public:
   using link_shell::link_shell;
   void send(tickets::request request, on_reply done) override {
-    if (request.kind != task::release) return link_shell::send(std::move(request), std::move(done));
-    link_shell::send(
-        tickets::inspecting{{}, request.name}.next({}),
-        [this, request, done = std::move(done)](const outcome& seen) { end(request, seen, done); });
+    const auto* const hold = std::get_if<tickets::release>(&request);
+    if (hold == nullptr) return link_shell::send(std::move(request), std::move(done));
+    link_shell::send(tickets::inspect{hold->name}, [this, hold = *hold, done = std::move(done)](
+                                                       const outcome& seen) { end(hold, seen, done); });
   }
 
  private:
-  void end(const tickets::request& request, const outcome& seen, const on_reply& done) {
+  void end(const store::hold& hold, const outcome& seen, const on_reply& done) {
     if (const auto* failed = std::get_if<store::request_error>(&seen)) return done(*failed);
     const auto& state = std::get<std::optional<lock_state>>(std::get<tickets::reply>(seen));
     bool ours = false;
     if (state) {
-      for (const claim_state& c : state->holders) ours = ours || c.owner == request.owner.hex();
+      for (const claim_state& c : state->holders) ours = ours || c.owner == hold.owner.hex();
     }
     if (!ours) return done(tickets::reply{tickets::nothing{}});
-    tickets::request all;
-    all.kind = tickets::task::force_release;
-    all.name = request.name;
-    all.last = request.last;
-    link_shell::send(std::move(all), [done](const outcome& ended) {
-      if (const auto* failed = std::get_if<store::request_error>(&ended)) return done(*failed);
-      done(tickets::reply{tickets::done{}});
-    });
+    link_shell::send(tickets::force_release{hold.name, {}, tickets::last_token},
+                     [done](const outcome& ended) {
+                       if (const auto* failed = std::get_if<store::request_error>(&ended))
+                         return done(*failed);
+                       done(tickets::reply{tickets::done{}});
+                     });
   }
 };
 
@@ -57,7 +56,8 @@ class rash_link final : public link_shell {
  public:
   using link_shell::link_shell;
   void send(tickets::request request, on_reply done) override {
-    if (request.kind != task::acquire) return link_shell::send(std::move(request), std::move(done));
+    if (!std::holds_alternative<tickets::acquire>(request))
+      return link_shell::send(std::move(request), std::move(done));
     link_shell::send(std::move(request), [done = std::move(done)](outcome o) {
       if (auto* failed = std::get_if<store::request_error>(&o)) failed->maybe_executed = false;
       done(std::move(o));
@@ -70,9 +70,9 @@ class forceful_link final : public link_shell {
  public:
   using link_shell::link_shell;
   void send(tickets::request request, on_reply done) override {
-    if (request.kind == task::force_release) {
-      request.token = {};
-      request.last = tickets::request{}.last;
+    if (auto* const force = std::get_if<tickets::force_release>(&request)) {
+      force->first = {};
+      force->last = tickets::last_token;
     }
     link_shell::send(std::move(request), std::move(done));
   }
@@ -83,7 +83,7 @@ class crude_link final : public link_shell {
  public:
   using link_shell::link_shell;
   void send(tickets::request request, on_reply done) override {
-    if (request.kind == task::force_release) request.token = {};
+    if (auto* const force = std::get_if<tickets::force_release>(&request)) force->first = {};
     link_shell::send(std::move(request), std::move(done));
   }
 };
@@ -103,9 +103,10 @@ class resigned_link final : public link_shell {
 
  private:
   static std::optional<tickets::reply> nothing_found_by(const tickets::request& request) {
-    switch (request.kind) {
+    switch (test::task_of(request)) {
       case task::acquire: return tickets::refused{};
-      case task::renew: return tickets::kept{std::vector<bool>(request.batch.size())};
+      case task::renew:
+        return tickets::kept{std::vector<bool>(std::get<tickets::renew>(request).holds.size())};
       case task::force_release:
       case task::inspect:
       case task::list: return std::nullopt;
@@ -125,8 +126,9 @@ class gullible_link final : public link_shell {
     });
   }
   void send(tickets::request request, on_reply done) override {
-    const auto known = request.kind == task::look ? granted_.find(request.owner) : granted_.end();
-    if (known == granted_.end() || known->second != request.token) {
+    const auto* const look = std::get_if<tickets::look>(&request);
+    const auto known = look != nullptr ? granted_.find(look->owner) : granted_.end();
+    if (known == granted_.end() || known->second != look->token) {
       return link_shell::send(std::move(request), std::move(done));
     }
     link_shell::send(std::move(request), [token = known->second, done = std::move(done)](outcome o) {

@@ -50,9 +50,8 @@ class port_shell : public store::port {
                      store::handler<store::forced> done) override {
     inner_.force_release(std::move(name), token, give_up, std::move(done));
   }
-  void request_release(std::string name, std::optional<fencing_token> token,
-                       std::shared_ptr<const std::string> reason, store::time_point give_up,
-                       store::handler<store::notified> done) override {
+  void request_release(std::string name, std::optional<fencing_token> token, std::string reason,
+                       store::time_point give_up, store::handler<store::notified> done) override {
     inner_.request_release(std::move(name), token, std::move(reason), give_up, std::move(done));
   }
   std::shared_ptr<void> watch(store::watched target, std::function<void()> changed) override {

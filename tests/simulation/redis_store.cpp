@@ -245,19 +245,21 @@ void redis_store::execute_ours(session& by, redis::value& reply, instant& ready)
 
 void redis_store::account_for(const tickets::request& request, bool late, const redis::value& reply,
                               duration paused) {
-  if (request.kind == tickets::task::list) return;
+  if (std::holds_alternative<tickets::list>(request)) return;
   if (reply.is(redis::value::kind::error)) {
     if (!refused_ && !by_former_) in_->violated("the server refused: " + reply.text);
     return account_->refused(request, {{errc::unavailable, reply.text}, true, false});
   }
   // The queues of a world are short: the first part of an inspection has all.
-  const auto answer = request.kind == tickets::task::inspect
-                          ? tickets::link::outcome{tickets::reply{redis::part_of(request.name, reply).state}}
-                          : redis::outcome_of(request, reply);
+  const auto answer =
+      std::holds_alternative<tickets::inspect>(request)
+          ? tickets::link::outcome{tickets::reply{redis::part_of(std::string{name_of(request)}, reply).state}}
+          : redis::outcome_of(request, reply);
   if (const auto* heard = std::get_if<tickets::reply>(&answer)) {
     if (by_former_) return account_->executed_by_former(request, *heard, notifications_);
     account_->executed(request, late, *heard, notifications_, paused);
-  } else if (request.kind != tickets::task::force_release && request.kind != tickets::task::request_release) {
+  } else if (!std::holds_alternative<tickets::force_release>(request) &&
+             !std::holds_alternative<tickets::request_release>(request)) {
     // Those refuse a foreign holder. To the first, a holder without its fence looks like one.
     in_->violated("the server refused: " + std::get<store::request_error>(answer).reason.message);
   }

@@ -106,7 +106,9 @@ class redis_store final : public simulated_store, private switchboard, private f
                                    std::uint32_t connection, std::vector<redis::value>& replies) override;
   [[nodiscard]] instant busy_until(const owner_id& client, std::uint32_t connection) override;
   void begin_carrying_out(const tickets::request& request) override {
-    if (request.kind == tickets::task::request_release) account_->before_request([this] { return claims(); });
+    if (std::holds_alternative<tickets::request_release>(request) ||
+        std::holds_alternative<tickets::ask_owner>(request))
+      account_->before_request([this] { return claims(); });
   }
   void account_for(const tickets::request& request, bool late, const redis::value& reply,
                    duration paused) override;

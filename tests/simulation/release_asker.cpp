@@ -18,10 +18,10 @@ void release_asker::live() {
 }
 
 void release_asker::ask() {
-  static const auto reason = std::make_shared<const std::string>("a deployment");
   const std::size_t name = around_.requests->chance.below(names);
   around_.in.note("requests a release", host_.number(), name);
-  port_.request_release(name_of(name), std::nullopt, reason, host_.now() + 1s, [](const store::notified&) {});
+  port_.request_release(name_of(name), std::nullopt, "a deployment", host_.now() + 1s,
+                        [](const store::notified&) {});
 }
 
 }  // namespace holdfast::sim

@@ -8,7 +8,8 @@ namespace holdfast::sim {
 namespace {
 
 bool writes(const tickets::request& request) {
-  return request.kind != tickets::task::inspect && request.kind != tickets::task::list;
+  return !std::holds_alternative<tickets::inspect>(request) &&
+         !std::holds_alternative<tickets::list>(request);
 }
 
 }  // namespace

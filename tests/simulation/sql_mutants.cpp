@@ -44,7 +44,7 @@ additions additions_of(mutant which) {
 
 capacity_reader::capacity_reader(sqlite3* db) : db_{db} {
   const auto names = sql::tables::named("holdfast_locks");
-  std::string capacity = sql::statements_of(tickets::task::acquire, names).front().text;
+  std::string capacity = sql::statements_of(tickets::acquire{}, names).front().text;
   capacity.erase(capacity.rfind(';'));
   const std::string open = sql::statements_of(sql::text::open, names).front().text;
   for (const std::string& text :
@@ -60,14 +60,14 @@ capacity_reader::~capacity_reader() {
   for (sqlite3_stmt* const s : statements_) sqlite3_finalize(s);
 }
 
-void capacity_reader::read(const tickets::request& request, std::int64_t now, std::int64_t floor) {
-  const auto owner = request.owner.bytes();
+void capacity_reader::read(const store::claim& wanted, std::int64_t now, std::int64_t floor) {
+  const auto owner = wanted.owner.bytes();
   for (sqlite3_stmt* const s : statements_) {
     const auto place = [s](const char* name) { return sqlite3_bind_parameter_index(s, name); };
-    sqlite3_bind_text(s, place(":name"), request.name.data(), static_cast<int>(request.name.size()),
+    sqlite3_bind_text(s, place(":name"), wanted.name.data(), static_cast<int>(wanted.name.size()),
                       SQLITE_TRANSIENT);
     sqlite3_bind_blob(s, place(":owner"), owner.data(), static_cast<int>(owner.size()), SQLITE_TRANSIENT);
-    sqlite3_bind_int64(s, place(":capacity"), request.capacity);
+    sqlite3_bind_int64(s, place(":capacity"), store::capacity_of(wanted));
     sqlite3_bind_int64(s, place(":now"), now);
     sqlite3_bind_int64(s, place(":floor"), floor);
     if (sqlite3_step(s) != SQLITE_DONE) throw std::runtime_error{sqlite3_errmsg(db_)};

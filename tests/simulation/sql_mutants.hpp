@@ -50,7 +50,7 @@ class capacity_reader {
   capacity_reader& operator=(const capacity_reader&) = delete;
 
   /// \param now, floor as those of a transaction.
-  void read(const tickets::request& request, std::int64_t now, std::int64_t floor);
+  void read(const store::claim& wanted, std::int64_t now, std::int64_t floor);
 
  private:
   sqlite3* db_;

@@ -49,8 +49,9 @@ void sql_store::heal() {
 
 duration sql_store::admit(const tickets::request& request, const owner_id& client) {
   duration wait = counter::admit(request, client);
-  if (with_ == mutant::select_then_update && request.kind == tickets::task::acquire) {
-    tables_->read_capacity(request);
+  const auto* const made = std::get_if<tickets::acquire>(&request);
+  if (with_ == mutant::select_then_update && made != nullptr) {
+    tables_->read_capacity(*made->claim);
     wait += in->chance.between(100us, 3ms);  // until its client has read that, and asks for the rest
   }
   return wait;

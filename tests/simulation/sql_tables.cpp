@@ -99,7 +99,7 @@ void sql_tables::carry_out_in_vain(const tickets::request& request, const owner_
 /// A transaction, up to its end.
 void sql_tables::run(const tickets::request& request, const owner_id& client) {
   using access = sqlite::database::access;
-  const bool reads = tickets::is_read_only(request.kind);
+  const bool reads = tickets::is_read_only(request);
   last_.notifications.clear();
   last_.forgotten.clear();
   if (!database_->begin(reads ? access::read : access::write))
@@ -115,11 +115,11 @@ void sql_tables::run(const tickets::request& request, const owner_id& client) {
   }
 }
 
-void sql_tables::read_capacity(const tickets::request& request) {
+void sql_tables::read_capacity(const store::claim& wanted) {
   const auto micros = [](auto t) {
     return std::chrono::duration_cast<std::chrono::microseconds>(t.time_since_epoch()).count();
   };
-  reads_before_->read(request, micros(clocks_.lease()), micros(clocks_.wall()));
+  reads_before_->read(wanted, micros(clocks_.lease()), micros(clocks_.wall()));
 }
 
 /// SQLite calls it for each name whose row is deleted.

@@ -42,7 +42,7 @@ class sql_tables {
   void carry_out_in_vain(const tickets::request& request, const owner_id& client);
 
   /// A transaction of the mutant that reads in one what it writes in another.
-  void read_capacity(const tickets::request& request);
+  void read_capacity(const store::claim& wanted);
 
   /// What stands there, for whoever compares.
   [[nodiscard]] std::vector<standing> claims();

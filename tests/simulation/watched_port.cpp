@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "support/request_form.hpp"
+
 namespace holdfast::sim {
 
 using namespace std::chrono_literals;
@@ -120,13 +122,14 @@ watched_link::watched_link(tickets::link& inner, scene& in, const ledger& accoun
 }
 
 void watched_link::send(tickets::request request, on_reply done) {
-  if (request.kind == tickets::task::release) given_back_.insert(request.owner);
-  for (const store::hold& h : request.batch) {
+  const test::request_form form = test::form_of(request);
+  const owner_id owner = form.owner;
+  if (form.kind == test::task::release) given_back_.insert(owner);
+  for (const store::hold& h : form.holds) {
     if (given_back_.contains(h.owner)) in_.violated("a renewal of what was given back: " + h.name);
   }
-  const bool claims = request.kind == tickets::task::acquire || request.kind == tickets::task::find ||
-                      request.kind == tickets::task::look;
-  const owner_id owner = request.owner;
+  const bool claims =
+      form.kind == test::task::acquire || form.kind == test::task::find || form.kind == test::task::look;
   waiting_.erase(owner);
   link_shell::send(std::move(request), [this, owner, claims, done = std::move(done)](outcome o) {
     heard(owner, claims, o);

@@ -11,14 +11,13 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
-using tickets::ballot_step;
 
 using servers = std::set<std::size_t>;
 
 TEST_F(quorum_contender, holds_by_the_first_majority_in_one_round) {
   const auto begin = now_;
   EXPECT_FALSE(ask().answer);
-  EXPECT_EQ(addressees(ballot_step::claim).size(), 5U);
+  EXPECT_EQ(addressees(task::vote).size(), 5U);
   now_ += 1ms;
   EXPECT_FALSE(hear({4, 0}, granted()).answer);
   const auto won = hear(2, granted());
@@ -64,10 +63,10 @@ TEST_F(quorum_contender, proposes_anew_a_token_that_less_than_a_majority_has_acc
   hear(0, granted());
   hear(1, granted(0, number + 7));
   EXPECT_FALSE(is_won(hear(2, granted(0, number + 3))));
-  EXPECT_EQ(addressees(ballot_step::accept), (servers{0, 1, 2}));
-  const auto proposed = sent(0).token;
+  EXPECT_EQ(addressees(task::accept), (servers{0, 1, 2}));
+  const auto proposed = form_of(sent(0)).token;
   EXPECT_GT(proposed, fencing_token{number + 7});
-  EXPECT_EQ(sent(1).token, proposed);
+  EXPECT_EQ(form_of(sent(1)).token, proposed);
   EXPECT_FALSE(is_won(hear({0, 1}, granted(proposed.value(), proposed.value()))));
   EXPECT_TRUE(is_won(hear(2, granted(proposed.value(), proposed.value()))));
   const auto won = ask();
@@ -82,7 +81,7 @@ class quorum_proposal : public quorum_contender {
     ask();
     hear({0, 1}, granted());
     hear(2, granted(0, number + 3));
-    proposed_ = sent(0).token.value();
+    proposed_ = form_of(sent(0)).token.value();
     hear({0, 1}, granted(proposed_, proposed_));
   }
   std::uint64_t proposed_ = 0;
@@ -94,19 +93,19 @@ TEST_F(quorum_proposal, needs_one_token_and_not_several_with_a_majority_together
 
 TEST_F(quorum_proposal, is_not_repeated_where_it_was_refused) {
   hear(2, granted(0, number + 3));  // its clock is behind
-  EXPECT_TRUE(addressees(ballot_step::accept).empty());
+  EXPECT_TRUE(addressees(task::accept).empty());
 }
 
 TEST_F(quorum_proposal, is_not_repeated_at_once_where_it_has_failed) {
   hear(2, failed(2));
-  EXPECT_TRUE(addressees(ballot_step::accept).empty()) << "it would fail as soon, and so on";
+  EXPECT_TRUE(addressees(task::accept).empty()) << "it would fail as soon, and so on";
 }
 
 TEST_F(quorum_proposal, is_made_again_without_a_server_that_is_silent) {
   hear(3, granted(0, proposed_ + 3));  // server 2 does not answer
   wake_after(silence);
-  ASSERT_EQ(addressees(ballot_step::accept), (servers{0, 1, 2, 3}));
-  const auto again = sent(0).token.value();
+  ASSERT_EQ(addressees(task::accept), (servers{0, 1, 2, 3}));
+  const auto again = form_of(sent(0)).token.value();
   EXPECT_GT(again, proposed_ + 3);
   EXPECT_TRUE(is_won(hear({0, 1, 3}, granted(again, again))));
 }
@@ -117,7 +116,7 @@ TEST_F(quorum_contender, does_not_propose_what_the_others_cannot_accept_because_
   ask();
   hear(0, granted(0, mad));
   EXPECT_FALSE(is_won(hear({1, 2}, granted())));
-  EXPECT_TRUE(addressees(ballot_step::accept).empty());
+  EXPECT_TRUE(addressees(task::accept).empty());
   EXPECT_TRUE(is_won(hear(3, granted())));
   const auto won = ask();
   ASSERT_TRUE(is_grant(won));
@@ -130,8 +129,8 @@ TEST_F(quorum_contender, proposes_below_a_fence_that_is_far_ahead_if_a_majority_
   hear(1, granted(0, number + 5));
   hear({2, 3}, granted());
   ASSERT_FALSE(claim_.holds());
-  ASSERT_EQ(addressees(ballot_step::accept), (servers{1, 2, 3}));
-  const auto proposed = sent(1).token.value();
+  ASSERT_EQ(addressees(task::accept), (servers{1, 2, 3}));
+  const auto proposed = form_of(sent(1)).token.value();
   EXPECT_GT(proposed, number + 5);
   EXPECT_LT(proposed, mad);
   EXPECT_TRUE(is_won(hear({1, 2, 3}, granted(proposed, proposed))));
@@ -141,8 +140,8 @@ TEST_F(quorum_contender, proposes_above_the_fences_of_servers_whose_clocks_were_
   ask();
   hear({0, 2}, granted(0, mad));
   hear(1, granted(0, mad + 5));
-  ASSERT_EQ(addressees(ballot_step::accept), (servers{0, 1, 2}));
-  const auto proposed = sent(0).token.value();
+  ASSERT_EQ(addressees(task::accept), (servers{0, 1, 2}));
+  const auto proposed = form_of(sent(0)).token.value();
   EXPECT_GT(proposed, mad + 5);
   EXPECT_TRUE(is_won(hear({0, 1, 2}, granted(proposed, proposed))));
 }
@@ -157,8 +156,8 @@ class quorum_yield : public quorum_contender {
     hear(0, overtaken(41));
   }
   void expect_yield() const {
-    ASSERT_EQ(addressees(ballot_step::yield), servers{0});
-    EXPECT_EQ(sent(0).grant, 41U);
+    ASSERT_EQ(addressees(task::yield), servers{0});
+    EXPECT_EQ(form_of(sent(0)).grant, 41U);
   }
 };
 
@@ -169,7 +168,7 @@ TEST_F(quorum_contender, with_a_majority_gives_nothing_back) {
   hear({0, 1}, granted());
   EXPECT_TRUE(is_grant(hear(2, overtaken(41))));
   hear(3, overtaken(42));
-  EXPECT_TRUE(addressees(ballot_step::yield).empty());
+  EXPECT_TRUE(addressees(task::yield).empty());
 }
 
 TEST_F(quorum_yield, counts_nothing_of_the_server_until_it_is_answered) {
@@ -185,7 +184,7 @@ TEST_F(quorum_yield, counts_nothing_of_a_server_that_took_the_grant_back) {
 
 TEST_F(quorum_yield, is_sent_again_with_the_same_number) {
   ASSERT_TRUE(hear(0, failed(0)).wake_at);
-  EXPECT_TRUE(addressees(ballot_step::yield).empty());
+  EXPECT_TRUE(addressees(task::yield).empty());
   EXPECT_FALSE(is_won(hear({1, 2}, granted())));
   wake_after(1s);
   expect_yield();
@@ -199,7 +198,7 @@ TEST_F(quorum_yield, is_sent_again_before_the_claim) {
 
 TEST_F(quorum_yield, claims_again_at_a_server_that_has_lost_the_claim) {
   hear(0, tickets::nothing{});
-  EXPECT_EQ(addressees(ballot_step::claim).count(0), 1U);
+  EXPECT_EQ(addressees(task::vote).count(0), 1U);
 }
 
 // ---- waiting
@@ -208,9 +207,9 @@ TEST_F(quorum_contender, asks_again_after_an_answer_that_may_be_older_than_a_not
   ask();
   hint(0);  // while the answer is under way
   hear(0, queued());
-  EXPECT_EQ(addressees(ballot_step::claim).count(0), 1U);
+  EXPECT_EQ(addressees(task::vote).count(0), 1U);
   hear(0, granted());
-  EXPECT_EQ(addressees(ballot_step::claim).count(0), 0U);
+  EXPECT_EQ(addressees(task::vote).count(0), 0U);
 }
 
 TEST_F(quorum_contender, that_waits_says_so_when_a_majority_has_answered) {
@@ -273,7 +272,7 @@ TEST_F(quorum_contender, does_not_rely_on_a_majority_that_accepts_no_token) {
   EXPECT_TRUE(hear({1, 2}, behind).send.empty());
   hear(3, queued());
   hear(0, overtaken(1));
-  EXPECT_EQ(addressees(ballot_step::yield), servers{0});
+  EXPECT_EQ(addressees(task::yield), servers{0});
 }
 
 // ---- servers that do not answer
@@ -330,12 +329,12 @@ TEST_F(quorum_contender, that_holds_is_claimed_in_the_queue_of_a_server_that_lac
   hold();
   hear({3, 4}, failed(3));
   take(claim_.claim_at_missing(now_, 3));
-  ASSERT_EQ(addressees(ballot_step::claim), servers{3});
-  EXPECT_TRUE(sent(3).wait);
-  EXPECT_EQ(sent(3).weight, store::full_capacity);
+  ASSERT_EQ(addressees(task::vote), servers{3});
+  EXPECT_TRUE(form_of(sent(3)).wait);
+  EXPECT_EQ(form_of(sent(3)).weight, store::full_capacity);
   claim_.lower();
   take(claim_.claim_at_missing(now_, 4));
-  EXPECT_EQ(sent(4).weight, 1) << "it is a reader";
+  EXPECT_EQ(form_of(sent(4)).weight, 1) << "it is a reader";
 }
 
 /// A claim with metadata. A server that has granted it late, or lost its hold and got it back, may accept the
@@ -349,7 +348,7 @@ class quorum_told_token : public quorum_contender {
   /// Whether the token is written there now.
   bool tells(std::size_t server) {
     take(claim_.tell_token(now_, server));
-    return addressees(ballot_step::none).count(server) != 0;
+    return addressees(task::annotate).count(server) != 0;
   }
 };
 
@@ -359,8 +358,8 @@ TEST_F(quorum_told_token, is_written_at_servers_that_have_another_number) {
   hear(3, granted(0, number));
   for (const std::size_t server : {3, 4}) {
     ASSERT_EQ(in_flight_.count(server), 1U) << server;
-    EXPECT_EQ(sent(server).kind, tickets::task::annotate);
-    EXPECT_EQ(*sent(server).metadata, R"({"token":5000000,"host":"web-1"})");
+    EXPECT_EQ(task_of(sent(server)), task::annotate);
+    EXPECT_EQ(*form_of(sent(server)).metadata, R"({"token":5000000,"host":"web-1"})");
   }
   for (const std::size_t server : {0, 1, 2}) EXPECT_FALSE(tells(server)) << "it has accepted the token";
   hear(3, tickets::done{});
@@ -374,9 +373,9 @@ TEST_F(quorum_told_token, is_written_again_where_the_hold_has_begun_anew) {
   hear(3, granted(0, number, 1));
   hear(3, tickets::done{});
   take(claim_.claim_at_missing(now_, 3));
-  EXPECT_EQ(*sent(3).metadata, R"({"token":5000000})");
+  EXPECT_EQ(*form_of(sent(3)).metadata, R"({"token":5000000})");
   hear(3, granted(0, number, 2));
-  EXPECT_EQ(addressees(ballot_step::none), servers{3});
+  EXPECT_EQ(addressees(task::annotate), servers{3});
   hear(3, tickets::nothing{});
   EXPECT_EQ(in_flight_.count(3), 0U) << "the next renewal claims it";
 }
@@ -399,8 +398,8 @@ TEST_F(quorum_told_token, is_written_as_a_reader) {
   hold_with("{}");
   claim_.lower();
   hear(3, granted(0, number));
-  ASSERT_EQ(addressees(ballot_step::none), servers{3});
-  EXPECT_EQ(*sent(3).metadata, R"({"token":5000000})");
+  ASSERT_EQ(addressees(task::annotate), servers{3});
+  EXPECT_EQ(*form_of(sent(3)).metadata, R"({"token":5000000})");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "stores/quorum/protocol/contender.hpp"
+#include "support/request_form.hpp"
 #include "unit/quorum_votes.hpp"
 
 namespace holdfast::quorum {
@@ -17,7 +18,7 @@ namespace holdfast::quorum {
 class quorum_contender : public testing::Test, protected votes {
  protected:
   explicit quorum_contender(std::size_t servers = 5, bool wait = true)
-      : terms_{terms_of(servers)}, claim_{claim(wait), terms_} {}
+      : terms_{terms_of(servers)}, claim_{claim(wait).claim(), fencing_token{number}, terms_} {}
 
   contender::step take(contender::step s) {
     for (const contender::order& each : s.send) {
@@ -56,11 +57,11 @@ class quorum_contender : public testing::Test, protected votes {
     const auto* const error = error_in(s);
     return error == nullptr ? "" : error->reason.message;
   }
-  /// Servers with a request of that step under way.
-  [[nodiscard]] std::set<std::size_t> addressees(tickets::ballot_step kind) const {
+  /// Servers with such a request under way.
+  [[nodiscard]] std::set<std::size_t> addressees(task kind) const {
     std::set<std::size_t> all;
     for (const auto& [server, r] : in_flight_)
-      if (r.step == kind) all.insert(server);
+      if (task_of(r) == kind) all.insert(server);
     return all;
   }
   [[nodiscard]] const tickets::request& sent(std::size_t server) const { return in_flight_.at(server); }

@@ -11,24 +11,22 @@ using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-using tickets::ballot_step;
-using tickets::task;
 
 // ---- claims
 
 TEST_F(quorum_coordinator, asks_for_the_clocks_before_its_first_claim) {
   const auto first = send(claim(true));
-  ASSERT_EQ(addressees(task::acquire, ballot_step::claim), everywhere);
-  EXPECT_EQ(first_at(0).token, fencing_token{}) << "that asks for the time alone";
-  EXPECT_FALSE(first_at(0).wait);
+  ASSERT_EQ(addressees(task::vote), everywhere);
+  EXPECT_EQ(form_of(first_at(0)).token, fencing_token{}) << "that asks for the time alone";
+  EXPECT_FALSE(form_of(first_at(0)).wait);
   const auto second = send(claim(true, 2));
   EXPECT_EQ(in_flight_[0].size(), 1U) << "once for all";
   reply({0, 1}, of(refused("")));
   EXPECT_EQ(in_flight_[0].size(), 0U);
   reply(2, of(refused("")));
   for (std::size_t i : {0, 1, 2}) EXPECT_EQ(in_flight_[i].size(), 2U) << "both claims";
-  EXPECT_GT(first_at(0).token, fencing_token{number});
-  EXPECT_NE(in_flight_[0][0].request.token, in_flight_[0][1].request.token);
+  EXPECT_GT(form_of(first_at(0)).token, fencing_token{number});
+  EXPECT_NE(form_of(in_flight_[0][0].request).token, form_of(in_flight_[0][1].request).token);
 }
 
 TEST_F(quorum_coordinator, that_does_not_learn_the_time_names_the_servers) {
@@ -66,7 +64,7 @@ TEST_F(quorum_coordinator, refuses_permits) {
   const auto got = send(r);
   ASSERT_NE(error_in(got), nullptr);
   EXPECT_EQ(error_in(got)->reason.code, errc::invalid_argument);
-  EXPECT_TRUE(addressees(task::acquire, ballot_step::claim).empty());
+  EXPECT_TRUE(addressees(task::vote).empty());
 }
 
 TEST_F(quorum_coordinator, leaves_nothing_of_a_try_that_was_refused) {
@@ -74,8 +72,8 @@ TEST_F(quorum_coordinator, leaves_nothing_of_a_try_that_was_refused) {
   reply({0, 1}, grant());
   reply({2, 3, 4}, of(refused("a")));
   EXPECT_NE(in<tickets::refused>(got), nullptr);
-  EXPECT_EQ(addressees(task::withdraw), everywhere);
-  EXPECT_EQ(first_at(0).owner, claim(false).owner);
+  EXPECT_EQ(addressees(task::retract), everywhere);
+  EXPECT_EQ(form_of(first_at(0)).owner, claim(false).owner);
 }
 
 TEST_F(quorum_coordinator, knows_no_claim_that_was_not_made) {
@@ -112,7 +110,7 @@ TEST_F(quorum_coordinator, believes_no_notification_without_an_answer) {
     });
   }
   EXPECT_TRUE(notified_.empty());
-  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), everywhere);
+  EXPECT_EQ(addressees(task::vote), everywhere);
 }
 
 TEST_F(quorum_coordinator, counts_no_vote_that_may_have_been_ended_by_force) {
@@ -157,7 +155,7 @@ TEST_F(quorum_coordinator, passes_a_request_to_release_on_with_the_token_of_the_
 TEST_F(quorum_coordinator, releases_by_the_first_majority) {
   hold_at(everywhere);
   const auto got = send(request(task::release));
-  EXPECT_EQ(addressees(task::release), everywhere);
+  EXPECT_EQ(addressees(task::retract), everywhere);
   reply({0, 1}, of(tickets::done{}));
   EXPECT_FALSE(*got);
   reply(2, of(tickets::nothing{}));
@@ -216,14 +214,14 @@ TEST_F(quorum_coordinator, repeats_a_release_until_it_is_confirmed) {
   reply({0, 1, 2, 4}, of(tickets::done{}));
   for (int i = 0; i < 3; ++i) {
     reply(3, failed(3));
-    EXPECT_TRUE(addressees(task::release).empty()) << "not at once";
+    EXPECT_TRUE(addressees(task::retract).empty()) << "not at once";
     time_.run_for(1s);
-    EXPECT_EQ(addressees(task::release), servers{3});
+    EXPECT_EQ(addressees(task::retract), servers{3});
     EXPECT_EQ(in_flight_[3].size(), 1U);
   }
   reply(3, of(tickets::done{}));
   time_.run_for(60s);
-  EXPECT_TRUE(addressees(task::release).empty());
+  EXPECT_TRUE(addressees(task::retract).empty());
 }
 
 TEST_F(quorum_coordinator, repeats_a_release_no_longer_than_the_ttl) {
@@ -231,14 +229,14 @@ TEST_F(quorum_coordinator, repeats_a_release_no_longer_than_the_ttl) {
   send(request(task::release));
   reply({0, 1, 2, 4}, of(tickets::done{}));
   int tries = 0;
-  for (; !addressees(task::release).empty(); ++tries) {
+  for (; !addressees(task::retract).empty(); ++tries) {
     reply(3, failed(3));
     time_.run_for(1s);
   }
   EXPECT_GT(tries, 20);
   EXPECT_LE(tries, 31);
   time_.run_for(60s);
-  EXPECT_TRUE(addressees(task::release).empty());
+  EXPECT_TRUE(addressees(task::retract).empty());
 }
 
 TEST_F(quorum_coordinator, that_releases_and_hears_too_little_names_the_servers) {
@@ -257,7 +255,7 @@ TEST_F(quorum_coordinator, hears_nothing_of_a_claim_that_has_ended) {
   reply(everywhere, late);
   time_.run_for(60s);
   EXPECT_TRUE(notified_.empty());
-  EXPECT_EQ(addressees(task::withdraw), everywhere);
+  EXPECT_EQ(addressees(task::retract), everywhere);
   EXPECT_EQ(in_flight_[0].size(), 1U);
 }
 
@@ -267,11 +265,11 @@ TEST_F(quorum_coordinator, ends_no_claim_that_its_owner_makes_later) {
   const fencing_token former = number_of_claim_;
   reply({0, 1}, grant());
   reply({2, 3, 4}, of(refused("a")));
-  ASSERT_EQ(addressees(task::withdraw), everywhere);
-  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(first_at(i).last, former);
+  ASSERT_EQ(addressees(task::retract), everywhere);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(form_of(first_at(i)).last, former);
   reply({0, 1, 2, 3}, of(tickets::done{}));
   send(claim(false));
-  EXPECT_GT(first_at(0).token, former);
+  EXPECT_GT(form_of(first_at(0)).token, former);
 }
 
 TEST_F(quorum_coordinator, repeats_no_withdrawal_of_an_owner_that_has_claimed_again) {
@@ -281,17 +279,17 @@ TEST_F(quorum_coordinator, repeats_no_withdrawal_of_an_owner_that_has_claimed_ag
   reply({0, 1, 2}, of(tickets::done{}));
   reply(3, failed(3));
   const auto again = send(claim(false));
-  const fencing_token later = first_at(0).token;
+  const fencing_token later = form_of(first_at(0)).token;
   reply(4, failed(4));  // the withdrawal
   reply({0, 1, 2}, grant());
   ASSERT_NE(in<tickets::place>(again), nullptr);
   time_.run_for(1s);
-  EXPECT_TRUE(addressees(task::withdraw).empty());
+  EXPECT_TRUE(addressees(task::retract).empty());
   send(request(task::release));
   reply({0, 1, 2}, of(tickets::done{}));
   reply({3, 4}, failed(3));  // the claim
-  ASSERT_EQ(addressees(task::release), (servers{3, 4}));
-  EXPECT_EQ(first_at(3).last, later);
+  ASSERT_EQ(addressees(task::retract), (servers{3, 4}));
+  EXPECT_EQ(form_of(first_at(3)).last, later);
 }
 
 TEST_F(quorum_coordinator, lowers_a_hold_by_a_majority) {
@@ -310,7 +308,7 @@ TEST_F(quorum_coordinator, that_stops_sends_nothing_more) {
   reply({0, 1, 2}, failed(0));
   time_.run_for(60s);
   EXPECT_FALSE(*got);
-  EXPECT_EQ(addressees(task::release), (servers{3, 4}));
+  EXPECT_EQ(addressees(task::retract), (servers{3, 4}));
 }
 
 }  // namespace

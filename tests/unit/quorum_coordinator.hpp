@@ -16,6 +16,7 @@
 
 #include "core/virtual_time.hpp"
 #include "stores/quorum/protocol/coordinator.hpp"
+#include "support/request_form.hpp"
 #include "unit/quorum_votes.hpp"
 
 namespace holdfast::quorum {
@@ -83,12 +84,11 @@ class quorum_coordinator : public testing::Test, protected votes, protected tran
       EXPECT_THAT(error_in(got)->reason.message, testing::HasSubstr("server " + std::to_string(each)));
     }
   }
-  [[nodiscard]] servers addressees(tickets::task kind,
-                                   tickets::ballot_step step = tickets::ballot_step::none) const {
+  [[nodiscard]] servers addressees(task kind) const {
     servers all;
     for (std::size_t i = 0; i < 5; ++i) {
       for (const sent& each : in_flight_[i])
-        if (each.request.kind == kind && each.request.step == step) all.insert(i);
+        if (task_of(each.request) == kind) all.insert(i);
     }
     return all;
   }
@@ -100,8 +100,8 @@ class quorum_coordinator : public testing::Test, protected votes, protected tran
   answer begin(tickets::request r) {
     auto got = send(std::move(r));
     reply(everywhere, of(refused("")));
-    EXPECT_EQ(addressees(tickets::task::acquire, tickets::ballot_step::claim), everywhere);
-    number_of_claim_ = first_at(0).token;
+    EXPECT_EQ(addressees(task::vote), everywhere);
+    number_of_claim_ = form_of(first_at(0)).token;
     return got;
   }
   /// A claim that holds by some servers; the others have not answered.
@@ -112,7 +112,7 @@ class quorum_coordinator : public testing::Test, protected votes, protected tran
   }
   [[nodiscard]] outcome grant() const {
     auto at = granted();
-    at.vote->accepted = at.vote->fence = first_at_any().token;
+    at.vote->accepted = at.vote->fence = form_of(first_at_any()).token;
     return of(at);
   }
   [[nodiscard]] tickets::request first_at_any() const {
@@ -120,17 +120,17 @@ class quorum_coordinator : public testing::Test, protected votes, protected tran
       if (!each.empty()) return each.front().request;
     return {};
   }
-  static tickets::request request(tickets::task kind) {
+  static request_form request(task kind) {
     auto r = claim(true);
     r.kind = kind;
     return r;
   }
   /// Of the claims of so many owners.
-  static tickets::request renewal(std::uint8_t owners = 1) {
-    tickets::request r;
-    r.kind = tickets::task::renew;
+  static request_form renewal(std::uint8_t owners = 1) {
+    request_form r;
+    r.kind = task::renew;
     for (std::uint8_t owner = 1; owner <= owners; ++owner)
-      r.batch.push_back({"stock", claim(true, owner).owner, fencing_token{number}, std::chrono::seconds{30}});
+      r.holds.push_back({"stock", claim(true, owner).owner, fencing_token{number}, std::chrono::seconds{30}});
     return r;
   }
   static outcome kept(bool is_kept) { return of(tickets::kept{{is_kept}, {}}); }

@@ -35,7 +35,7 @@ TEST(quorum_problems, that_are_equal_are_said_once) {
 
 // The text of a conflict names all servers.
 TEST_F(quorum_coordinator, names_the_server_of_an_error_whose_text_has_its_place_further_on) {
-  const auto got = send(request(tickets::task::inspect));
+  const auto got = send(request(task::inspect));
   for (const std::size_t i : {0, 1, 2})
     reply(i, of(store::request_error{
                  {errc::foreign_store, "other servers than host0:6379,host1:6379,host2:6379"}, true, false}));

@@ -11,8 +11,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
-using tickets::ballot_step;
-using tickets::task;
 
 // ---- renewals
 
@@ -78,10 +76,10 @@ TEST_F(quorum_coordinator, claims_a_hold_at_servers_that_miss_it) {
   reply(3, kept(false));
   reply({0, 1, 2}, kept(true));
   ASSERT_TRUE(*got);
-  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), servers{3});
-  EXPECT_EQ(first_at(3).owner, claim(true).owner);
+  EXPECT_EQ(addressees(task::vote), servers{3});
+  EXPECT_EQ(form_of(first_at(3)).owner, claim(true).owner);
   reply(4, kept(false));
-  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), (servers{3, 4})) << "its answer came later";
+  EXPECT_EQ(addressees(task::vote), (servers{3, 4})) << "its answer came later";
 }
 
 // What a server keeps may be a former claim of the owner, whose withdrawal has not come there yet, and may.
@@ -91,12 +89,12 @@ TEST_F(quorum_coordinator, claims_a_hold_at_servers_that_have_not_answered_this_
   const auto got = send(renewal());
   reply(everywhere, kept(true));
   ASSERT_TRUE(*got);
-  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), (servers{3, 4}));
+  EXPECT_EQ(addressees(task::vote), (servers{3, 4}));
   reply({3, 4}, grant());
   const auto next = send(renewal());
   reply(everywhere, kept(true));
   ASSERT_TRUE(*next);
-  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), servers{}) << "they have granted it since";
+  EXPECT_EQ(addressees(task::vote), servers{}) << "they have granted it since";
 }
 
 // What a server has of the owner is this claim, whether it waits there or holds.
@@ -106,7 +104,7 @@ TEST_F(quorum_coordinator, claims_no_hold_where_it_has_waited) {
   const auto got = send(renewal());
   reply(everywhere, kept(true));
   ASSERT_TRUE(*got);
-  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), servers{});
+  EXPECT_EQ(addressees(task::vote), servers{});
 }
 
 /// A claim that holds by servers 1, 2 and 3. Server 0 has granted it, too, and the yield of that grant has
@@ -128,7 +126,7 @@ TEST_F(yielding_hold, is_not_kept_by_a_vote_that_is_given_back) {
   const auto got = send(renewal());
   reply({0, 1, 2}, kept(true));
   EXPECT_FALSE(*got) << "the vote of server 0 may end at any time";
-  EXPECT_EQ(addressees(task::look, ballot_step::yield), servers{0}) << "its answer settles that";
+  EXPECT_EQ(addressees(task::yield), servers{0}) << "its answer settles that";
   reply(3, kept(false));
   reply(4, failed(4));
   ASSERT_NE(in<tickets::kept>(got), nullptr);
@@ -158,7 +156,7 @@ TEST_F(quorum_coordinator, claims_a_hold_at_servers_that_miss_it_beside_one_that
   reply(4, failed(4));
   ASSERT_NE(in<tickets::kept>(got), nullptr);
   EXPECT_EQ(in<tickets::kept>(got)->unsure, std::vector<std::size_t>{1});
-  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), servers{3});
+  EXPECT_EQ(addressees(task::vote), servers{3});
 }
 
 // The limit ends a round before a majority has answered. The answer that completes it may come later, and be
@@ -170,11 +168,11 @@ TEST_F(quorum_coordinator, claims_a_hold_at_servers_that_miss_it_when_the_majori
   reply(2, kept(false));
   time_.run_for(silence);
   ASSERT_TRUE(*got);
-  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), servers{}) << "it may be lost";
+  EXPECT_EQ(addressees(task::vote), servers{}) << "it may be lost";
   reply(3, kept(true));
-  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), servers{2});
+  EXPECT_EQ(addressees(task::vote), servers{2});
   reply(4, kept(false));
-  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), (servers{2, 4}));
+  EXPECT_EQ(addressees(task::vote), (servers{2, 4}));
 }
 
 TEST_F(quorum_coordinator, claims_each_hold_once_at_a_server_that_misses_it) {
@@ -186,16 +184,16 @@ TEST_F(quorum_coordinator, claims_each_hold_once_at_a_server_that_misses_it) {
   reply({0, 1}, kept(true, true));
   reply(2, kept(false, false));
   reply(3, kept(true, false));
-  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), servers{2});
+  EXPECT_EQ(addressees(task::vote), servers{2});
   ASSERT_EQ(in_flight_[2].size(), 1U);
-  EXPECT_EQ(first_at(2).owner, claim(true).owner);
+  EXPECT_EQ(form_of(first_at(2)).owner, claim(true).owner);
   time_.run_for(silence);
   ASSERT_TRUE(*got);
   reply(4, kept(true, true));
   ASSERT_EQ(in_flight_[2].size(), 2U) << "the other one alone is claimed now";
-  EXPECT_EQ(in_flight_[2].back().request.owner, claim(true, 2).owner);
+  EXPECT_EQ(form_of(in_flight_[2].back().request).owner, claim(true, 2).owner);
   ASSERT_EQ(in_flight_[3].size(), 1U);
-  EXPECT_EQ(first_at(3).owner, claim(true, 2).owner);
+  EXPECT_EQ(form_of(first_at(3)).owner, claim(true, 2).owner);
 }
 
 // Each server notifies the holder, and a renewal after the first of these comes before the others have ended
@@ -207,7 +205,7 @@ TEST_F(quorum_coordinator, claims_nothing_for_a_hold_that_is_being_ended_by_forc
   reply(0, kept(false));
   reply({1, 2, 3, 4}, kept(true));
   ASSERT_TRUE(*got);
-  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), servers{});
+  EXPECT_EQ(addressees(task::vote), servers{});
 }
 
 // One read brings the answer and the notification, and the answer is heard first.
@@ -222,7 +220,7 @@ TEST_F(quorum_coordinator, claims_nothing_for_a_hold_whose_end_is_told_together_
     coordinator_.on_notification(0, {claim(true).owner, store::notification_kind::revoked, number_of_claim_});
   });
   ASSERT_TRUE(*got);
-  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), servers{});
+  EXPECT_EQ(addressees(task::vote), servers{});
 }
 
 // Anybody can send one. The servers that come back empty need not stay without the hold.
@@ -233,7 +231,7 @@ TEST_F(quorum_coordinator, claims_a_hold_again_some_time_after_a_notification_th
   send(renewal());
   reply({0, 1, 2, 3}, kept(true));
   reply(4, kept(false));
-  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), servers{4});
+  EXPECT_EQ(addressees(task::vote), servers{4});
 }
 
 TEST_F(quorum_coordinator, claims_nothing_for_a_hold_that_is_lost) {
@@ -241,7 +239,7 @@ TEST_F(quorum_coordinator, claims_nothing_for_a_hold_that_is_lost) {
   reply({3, 4}, failed(3));
   send(renewal());
   reply({3, 4, 0}, kept(false));
-  EXPECT_TRUE(addressees(task::acquire, ballot_step::claim).empty());
+  EXPECT_TRUE(addressees(task::vote).empty());
 }
 
 // A renewal does not show it: the hold may have come back with the files of the server.
@@ -328,9 +326,9 @@ TEST_F(quorum_coordinator, forces_the_end_of_holds_by_their_owners) {
   r.token = {};
   const auto got = send(r);
   reply(everywhere, held);
-  ASSERT_EQ(addressees(task::force_release, ballot_step::end), everywhere);
-  EXPECT_EQ(first_at(0).owner, claim(true).owner);
-  EXPECT_EQ(first_at(0).last, fencing_token{number}) << "a later claim of that owner is not meant";
+  ASSERT_EQ(addressees(task::end_hold), everywhere);
+  EXPECT_EQ(form_of(first_at(0)).owner, claim(true).owner);
+  EXPECT_EQ(form_of(first_at(0)).last, fencing_token{number}) << "a later claim of that owner is not meant";
   reply({0, 1, 2}, of(tickets::count{1}));
   reply(3, of(tickets::count{0}));
   reply(4, failed(4));

@@ -16,8 +16,6 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using tickets::ballot_step;
-using tickets::task;
 
 const std::string own_set = "host0:6379,host1:6379,host2:6379,host3:6379,host4:6379";
 const std::string other_set = "host4:6379,host5:6379,host6:6379";
@@ -186,7 +184,7 @@ class quorum_client_of_a_set : public quorum_coordinator {
   [[nodiscard]] bool claims_anything() const {
     for (const auto& each : in_flight_)
       if (std::any_of(each.begin(), each.end(),
-                      [](const sent& s) { return s.request.token != fencing_token{}; }))
+                      [](const sent& s) { return form_of(s.request).token != fencing_token{}; }))
         return true;
     return false;
   }
@@ -289,7 +287,7 @@ TEST_F(quorum_client_of_a_set, ends_a_claim_that_waits_when_a_conflict_comes_lat
   const auto got = claim_of_a_newcomer(own_set);
   meet(2, description(other_set));
   expect_foreign(got);
-  EXPECT_EQ(addressees(task::withdraw), everywhere) << "a minority may have granted it";
+  EXPECT_EQ(addressees(task::retract), everywhere) << "a minority may have granted it";
 }
 
 TEST_F(quorum_client_of_a_set, tells_a_server_that_has_forgotten_it) {

@@ -10,7 +10,6 @@ namespace holdfast::quorum {
 namespace {
 
 using namespace std::chrono_literals;
-using tickets::ballot_step;
 
 class quorum_try : public quorum_contender {
  protected:
@@ -31,8 +30,8 @@ class quorum_try : public quorum_contender {
     hear({0, 1}, granted());
     hear({2, 3}, votes::refused("a"));
     EXPECT_FALSE(hear(4, votes::refused("b")).answer);
-    ASSERT_EQ(addressees(ballot_step::claim), (std::set<std::size_t>{2, 3, 4}));
-    EXPECT_TRUE(sent(2).wait);
+    ASSERT_EQ(addressees(task::vote), (std::set<std::size_t>{2, 3, 4}));
+    EXPECT_TRUE(form_of(sent(2)).wait);
   }
 };
 
@@ -64,7 +63,7 @@ TEST_F(quorum_try, ends_with_the_answer_that_decides) {
   };
   for (const auto& each : all) {
     SCOPED_TRACE(each.name);
-    contender one{claim(false), terms_};
+    contender one{claim(false).claim(), fencing_token{number}, terms_};
     static_cast<void>(one.ask(now_));
     contender::step last;
     for (std::size_t i = 0; i < each.answers.size(); ++i) {
@@ -133,7 +132,7 @@ TEST_F(quorum_try_of_three, ends_though_a_proposal_was_lost) {
   hear(0, granted());
   hear(1, pause);
   ASSERT_EQ(hear(2, granted(0, number + 7)).send.size(), 2U);
-  const auto token = sent(2).token.value();
+  const auto token = form_of(sent(2)).token.value();
   EXPECT_FALSE(hear(2, granted(token, token)).answer);
   const auto failed = hear(0, store::no_answer());
   EXPECT_FALSE(failed.answer) << "a server may come back";
@@ -163,7 +162,7 @@ TEST_F(quorum_try, blames_no_clock_where_a_majority_of_them_agrees) {
   ask();
   hear(0, behind());
   hear({1, 2, 3}, granted(0, number));
-  ASSERT_EQ(addressees(ballot_step::accept), (std::set<std::size_t>{1, 2, 3})) << "their fence is the number";
+  ASSERT_EQ(addressees(task::accept), (std::set<std::size_t>{1, 2, 3})) << "their fence is the number";
   hear(4, ahead);
   EXPECT_EQ(text_in(wake_after(silence)), "no majority has granted and accepted one token in time");
 }
@@ -172,7 +171,7 @@ TEST_F(quorum_try, blames_no_clock_where_a_majority_of_them_agrees) {
 TEST_F(quorum_try, blames_no_clock_where_no_majority_has_granted) {
   auto r = claim(false);
   r.ttl = 400ms;
-  contender one{r, terms_};
+  contender one{r.claim(), fencing_token{number}, terms_};
   const auto tell = [&](std::size_t server, const auto& answer) {
     return one.on_reply(now_, server, of(answer));
   };

@@ -8,8 +8,14 @@
 
 #include "core/request.hpp"
 #include "stores/quorum/protocol/server_vote.hpp"
+#include "support/request_form.hpp"
 
 namespace holdfast::quorum {
+
+using test::form_of;
+using test::request_form;
+using test::task;
+using test::task_of;
 
 /// What servers say to a claim, for tests of the machines.
 struct votes {
@@ -25,13 +31,12 @@ struct votes {
     for (std::size_t i = 0; i < servers; ++i) of.places.push_back("host" + std::to_string(i) + ":6379");
     return of;
   }
-  static tickets::request claim(bool wait, std::uint8_t owner = 1) {
-    tickets::request r;
-    r.kind = tickets::task::acquire;
+  static request_form claim(bool wait, std::uint8_t owner = 1) {
+    request_form r;
+    r.kind = task::acquire;
     r.name = "stock";
     r.owner = owner_id{owner_id::bytes_type{owner}};
     r.token = fencing_token{number};
-    r.weight = r.capacity = store::full_capacity;
     r.ttl = std::chrono::seconds{30};
     r.wait = wait;
     return r;

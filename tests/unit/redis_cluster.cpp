@@ -16,6 +16,7 @@
 #include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/slot_map.hpp"
 #include "stores/redis/protocol/split_renewal.hpp"
+#include "support/request_form.hpp"
 
 namespace holdfast::redis {
 namespace {
@@ -302,11 +303,10 @@ class redis_split_renewal : public testing::Test {
  protected:
   using outcome = split_renewal::outcome;
 
-  static tickets::request renewal_of(const std::vector<std::string>& names) {
-    tickets::request whole;
-    whole.kind = tickets::task::renew;
+  static tickets::renew renewal_of(const std::vector<std::string>& names) {
+    tickets::renew whole;
     whole.send_by = store::time_point{20s};
-    for (const std::string& name : names) whole.batch.push_back({name, owner_id::random(), {}, 30s});
+    for (const std::string& name : names) whole.holds.push_back({name, owner_id::random(), {}, 30s});
     return whole;
   }
   static outcome kept(std::vector<bool> each, std::vector<std::size_t> unsure = {}) {
@@ -330,10 +330,9 @@ TEST_F(redis_split_renewal, has_a_part_for_each_slot) {
   EXPECT_THAT(batch_.parts()[2].indices, ElementsAre(4));
   for (const auto& part : batch_.parts()) {
     EXPECT_EQ(part.request.send_by, store::time_point{20s});
-    EXPECT_EQ(part.request.kind, tickets::task::renew);
-    ASSERT_EQ(part.request.batch.size(), part.indices.size());
+    ASSERT_EQ(part.request.holds.size(), part.indices.size());
     std::set<std::uint16_t> slots;
-    for (const auto& hold : part.request.batch) {
+    for (const auto& hold : part.request.holds) {
       // The server looks at all keys of the command.
       const keys k = keys::of("holdfast:", hold.name);
       for (const std::string& key : {k.lock, k.fence, k.waiters, k.holders}) slots.insert(slot_of(key));

@@ -18,6 +18,7 @@
 #include "stores/redis/link/cluster/cluster_link.hpp"
 #include "stores/redis/link/cluster/cluster_listing.hpp"
 #include "stores/redis/link/wire.hpp"
+#include "support/request_form.hpp"
 #include "unit/no_threads.hpp"
 
 namespace holdfast::redis {
@@ -29,8 +30,8 @@ using testing::HasSubstr;
 using outcome = tickets::link::outcome;
 
 tickets::request inspection_of(const std::string& name) {
-  tickets::request r;
-  r.kind = tickets::task::inspect;
+  test::request_form r;
+  r.kind = test::task::inspect;
   r.name = name;
   return r;
 }
@@ -78,8 +79,8 @@ TEST_F(redis_cluster_link, says_of_each_node_why_it_cannot_be_asked) {
 }
 
 TEST_F(redis_cluster_link, answers_a_listing_that_cannot_begin) {
-  tickets::request r;
-  r.kind = tickets::task::list;
+  test::request_form r;
+  r.kind = test::task::list;
   auto listing = send(std::move(r));
   EXPECT_TRUE(error_in(listing).retryable);
 }

@@ -14,6 +14,7 @@
 #include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/server_errors.hpp"
 #include "stores/redis/protocol/shard_channels.hpp"
+#include "support/request_form.hpp"
 
 namespace holdfast::redis {
 namespace {
@@ -42,8 +43,8 @@ class redis_cluster_request : public testing::Test {
  protected:
   using commands = std::vector<std::vector<std::string>>;
 
-  [[nodiscard]] request_fsm begin(tickets::task task) const {
-    tickets::request r;
+  [[nodiscard]] request_fsm begin(test::task task) const {
+    test::request_form r;
     r.kind = task;
     r.name = "stock";
     r.owner = owner_;
@@ -82,7 +83,7 @@ class redis_cluster_request : public testing::Test {
   }
   /// A claim that has a place in the queue, and looks at it.
   [[nodiscard]] request_fsm look_after_place() {
-    request_fsm talk = begin(tickets::task::acquire);
+    request_fsm talk = begin(test::task::acquire);
     said(talk);
     EXPECT_FALSE(talk.hear({place_in_queue()}));
     EXPECT_EQ(said(talk).size(), 2U);
@@ -99,7 +100,7 @@ class redis_cluster_request : public testing::Test {
 // ---- the channel of a slot
 
 TEST_F(redis_cluster_request, that_is_granted_at_once_needs_no_channel) {
-  request_fsm talk = begin(tickets::task::acquire);
+  request_fsm talk = begin(test::task::acquire);
   const auto commands = said(talk);
   ASSERT_EQ(commands.size(), 1U);
   EXPECT_EQ(commands[0][0], "EVALSHA");
@@ -108,7 +109,7 @@ TEST_F(redis_cluster_request, that_is_granted_at_once_needs_no_channel) {
 }
 
 TEST_F(redis_cluster_request, that_has_to_wait_listens_and_then_looks) {
-  request_fsm talk = begin(tickets::task::acquire);
+  request_fsm talk = begin(test::task::acquire);
   said(talk);
   EXPECT_FALSE(talk.hear({place_in_queue()}));
   const auto commands = said(talk);
@@ -134,16 +135,16 @@ TEST_F(redis_cluster_request, may_find_its_grant_when_it_has_begun_to_listen) {
 
 TEST_F(redis_cluster_request, that_listens_already_does_not_ask_for_it_again) {
   channels_.add(slot_);
-  request_fsm talk = begin(tickets::task::acquire);
+  request_fsm talk = begin(test::task::acquire);
   said(talk);
   EXPECT_FALSE(place_in(talk.hear({place_in_queue()})).granted) << "in the slot of another claim that waits";
-  request_fsm look = begin(tickets::task::look);
+  request_fsm look = begin(test::task::look);
   EXPECT_EQ(said(look).size(), 1U);
   EXPECT_FALSE(place_in(look.hear({place_in_queue()})).granted);
 }
 
 TEST_F(redis_cluster_request, to_look_listens_first_on_a_new_connection) {
-  request_fsm look = begin(tickets::task::look);
+  request_fsm look = begin(test::task::look);
   const auto commands = said(look);
   ASSERT_EQ(commands.size(), 2U);
   EXPECT_THAT(commands[0], ElementsAre("SSUBSCRIBE", channel()));
@@ -152,7 +153,7 @@ TEST_F(redis_cluster_request, to_look_listens_first_on_a_new_connection) {
 }
 
 TEST_F(redis_cluster_request, listens_once_where_the_script_is_not_known) {
-  request_fsm look = begin(tickets::task::look);
+  request_fsm look = begin(test::task::look);
   said(look);
   EXPECT_FALSE(look.hear({subscribed(), error_of("NOSCRIPT No matching script")}));
   const auto commands = said(look);
@@ -169,7 +170,7 @@ TEST_F(redis_cluster_request, waits_all_the_same_where_it_may_not_listen) {
 }
 
 TEST_F(redis_cluster_request, to_look_tries_once_more_where_it_may_not_listen) {
-  request_fsm look = begin(tickets::task::look);
+  request_fsm look = begin(test::task::look);
   said(look);
   EXPECT_FALSE(look.hear({error_of("NOPERM"), place_in_queue()}));
   EXPECT_EQ(said(look).size(), 2U);
@@ -198,7 +199,7 @@ TEST_F(redis_cluster_request, is_not_sent_on_after_it_was_queued) {
 }
 
 TEST_F(redis_cluster_request, says_in_its_claim_where_its_client_listens) {
-  request_fsm talk = begin(tickets::task::acquire);
+  request_fsm talk = begin(test::task::acquire);
   const std::string claim = said(talk)[0][11];
   EXPECT_THAT(claim, StartsWith(client_.hex() + "{" + tag_in(slot_) + "} "));
   EXPECT_EQ("holdfast:client:" + claim.substr(0, claim.find(' ')), channel()) << "where a grant is published";
@@ -206,11 +207,11 @@ TEST_F(redis_cluster_request, says_in_its_claim_where_its_client_listens) {
 
 // A server that was named by ASK does not have the slot, and no channel of it.
 TEST_F(redis_cluster_request, needs_no_channel_where_there_are_none) {
-  request_fsm talk = begin(tickets::task::acquire);
+  request_fsm talk = begin(test::task::acquire);
   const auto commands = said(talk, nullptr);
   EXPECT_THAT(commands[0][11], StartsWith(client_.hex() + " "));
   EXPECT_FALSE(place_in(talk.hear({place_in_queue()})).granted);
-  request_fsm look = begin(tickets::task::look);
+  request_fsm look = begin(test::task::look);
   EXPECT_EQ(said(look, nullptr).size(), 1U);
   EXPECT_FALSE(place_in(look.hear({place_in_queue()})).granted);
 }
@@ -237,7 +238,7 @@ TEST(redis_shard_channels, are_one_for_each_slot) {
 // ---- redirections
 
 TEST_F(redis_cluster_request, tells_where_to_ask_instead) {
-  request_fsm talk = begin(tickets::task::release);
+  request_fsm talk = begin(test::task::release);
   said(talk);
   const auto o = talk.hear({moved(slot_)});
   ASSERT_TRUE(talk.redirection());
@@ -247,13 +248,13 @@ TEST_F(redis_cluster_request, tells_where_to_ask_instead) {
   EXPECT_EQ(error_in(o).reason.code, errc::unavailable) << "for whoever does not follow it";
   EXPECT_TRUE(error_in(o).retryable);
   EXPECT_FALSE(error_in(o).maybe_executed);
-  EXPECT_EQ(talk.take_request().name, "stock");
+  EXPECT_EQ(test::form_of(talk.take_request()).name, "stock");
 }
 
 TEST_F(redis_cluster_request, is_not_redirected_by_other_errors) {
   for (const char* error :
        {"MOVED", "MOVED 1 :x", "TRYAGAIN Multiple keys request", "CLUSTERDOWN Hash slot not served"}) {
-    request_fsm talk = begin(tickets::task::release);
+    request_fsm talk = begin(test::task::release);
     said(talk);
     const auto o = talk.hear({error_of(error)});
     EXPECT_FALSE(talk.redirection()) << error;
@@ -268,7 +269,7 @@ TEST_F(redis_cluster_request, whose_script_lost_a_key_on_the_way_may_have_been_c
         "ERR Error running script (call to f_1): @user_script: 3: Script attempted to access a non local key "
         "in a cluster node",
         "ERR Script attempted to access keys that do not hash to the same slot"}) {
-    request_fsm talk = begin(tickets::task::acquire);
+    request_fsm talk = begin(test::task::acquire);
     said(talk);
     const auto o = talk.hear({error_of(error)});
     EXPECT_TRUE(error_in(o).maybe_executed && error_in(o).retryable) << error;
@@ -303,8 +304,8 @@ TEST_F(redis_cluster_request, to_list_remembers_names_that_have_moved) {
 }
 
 TEST_F(redis_cluster_request, to_list_one_name_is_sent_to_the_server_that_has_it) {
-  tickets::request request;
-  request.kind = tickets::task::list;
+  test::request_form request;
+  request.kind = test::task::list;
   const auto of_one = std::make_shared<listing>();
   of_one->scanned = of_one->follows = true;
   of_one->found = {"holdfast:a"};

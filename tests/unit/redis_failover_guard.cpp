@@ -9,6 +9,7 @@
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/request_fsm.hpp"
 #include "stores/redis/protocol/resp.hpp"
+#include "support/request_form.hpp"
 
 namespace holdfast::redis {
 namespace {
@@ -243,8 +244,8 @@ TEST_F(redis_guard_marker, is_copied_to_a_length_alone_that_a_marker_may_have) {
 
 class redis_pause : public testing::Test {
  protected:
-  static tickets::request request_for(tickets::task task) {
-    tickets::request r;
+  static tickets::request request_for(test::task task) {
+    test::request_form r;
     r.kind = task;
     r.name = "stock";
     r.weight = r.capacity = store::full_capacity;
@@ -252,7 +253,7 @@ class redis_pause : public testing::Test {
     return r;
   }
   /// The last argument of its command while nothing is granted.
-  [[nodiscard]] std::string last_argument(tickets::task task) const {
+  [[nodiscard]] std::string last_argument(test::task task) const {
     request_fsm talk{request_for(task), in_, owner_id{}};
     std::string bytes;
     static_cast<void>(talk.say(bytes, pause_));
@@ -260,7 +261,7 @@ class redis_pause : public testing::Test {
   }
   /// The reply of a request to what its script returns.
   template <class Reply>
-  Reply reply_to(tickets::task task, value returned) {
+  Reply reply_to(test::task task, value returned) {
     request_fsm talk{request_for(task), in_, owner_id{}};
     std::string bytes;
     static_cast<void>(talk.say(bytes, pause_));
@@ -274,7 +275,7 @@ class redis_pause : public testing::Test {
 };
 
 TEST_F(redis_pause, goes_with_every_request_that_could_grant) {
-  using enum tickets::task;
+  using enum test::task;
   for (const auto task : {acquire, find, look, release, withdraw, downgrade, force_release}) {
     EXPECT_EQ(last_argument(task), "paused 30000") << static_cast<int>(task);
   }
@@ -283,16 +284,15 @@ TEST_F(redis_pause, goes_with_every_request_that_could_grant) {
 }
 
 TEST_F(redis_pause, is_told_to_whoever_does_not_wait) {
-  EXPECT_EQ(reply_to<tickets::paused>(tickets::task::acquire, list({number(4)})).reason.message,
+  EXPECT_EQ(reply_to<tickets::paused>(test::task::acquire, list({number(4)})).reason.message,
             pause_.reason.message);
-  EXPECT_NO_THROW(static_cast<void>(reply_to<tickets::refused>(tickets::task::acquire, list({number(2)}))))
+  EXPECT_NO_THROW(static_cast<void>(reply_to<tickets::refused>(test::task::acquire, list({number(2)}))))
       << "somebody holds who is known";
 }
 
 TEST_F(redis_pause, is_the_time_until_who_waits_looks_again) {
   const auto place = reply_to<tickets::place>(
-      tickets::task::acquire,
-      list({number(0), text("00000000000000000007"), number(1), number(-1), number(0)}));
+      test::task::acquire, list({number(0), text("00000000000000000007"), number(1), number(-1), number(0)}));
   EXPECT_EQ(place.holder_left, 18s);
   ASSERT_TRUE(place.pause);
   EXPECT_EQ(place.pause->message, pause_.reason.message);
@@ -300,7 +300,7 @@ TEST_F(redis_pause, is_the_time_until_who_waits_looks_again) {
 
 TEST_F(redis_pause, changes_nothing_for_a_holder_that_is_known) {
   const auto place = reply_to<tickets::place>(
-      tickets::task::look, list({number(1), text("00000000000000000007"), number(0), number(-1), number(0)}));
+      test::task::look, list({number(1), text("00000000000000000007"), number(0), number(-1), number(0)}));
   EXPECT_TRUE(place.granted);
   EXPECT_FALSE(place.pause);
 }

@@ -7,6 +7,7 @@
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/request_fsm.hpp"
 #include "stores/redis/protocol/resp.hpp"
+#include "support/request_form.hpp"
 
 namespace holdfast::redis {
 namespace {
@@ -27,8 +28,8 @@ value list(std::vector<value> items) { return {kind::list, 0, {}, std::move(item
 const owner_id client = owner_id::random();
 const owner_id owner = owner_id::random();
 
-tickets::request request_for(tickets::task task) {
-  tickets::request r;
+test::request_form request_for(test::task task) {
+  test::request_form r;
   r.kind = task;
   r.name = "stock";
   r.owner = owner;
@@ -74,7 +75,7 @@ class redis_request_fsm : public testing::Test {
 };
 
 TEST_F(redis_request_fsm, names_a_script_and_sends_it_only_where_it_is_not_known) {
-  request_fsm talk{request_for(tickets::task::release), in, client};
+  request_fsm talk{request_for(test::task::release), in, client};
   auto commands = said(talk);
   ASSERT_EQ(commands.size(), 1U);
   EXPECT_EQ(commands[0][0], "EVALSHA");
@@ -100,21 +101,18 @@ TEST_F(redis_request_fsm, says_which_claim_ends_at_one_of_several_servers) {
     call.erase(call.begin(), call.begin() + 7);  // EVALSHA, the script and its keys
     return call;
   };
-  for (const auto kind : {tickets::task::release, tickets::task::withdraw}) {
-    auto ends = request_for(kind);
-    ends.last = fencing_token{7};
-    EXPECT_THAT(arguments_of(ends), ElementsAre(owner.hex(), "3601000", last));
-    ends.met_foreign = true;
-    EXPECT_THAT(arguments_of(ends), ElementsAre(owner.hex(), "3601000", last, "foreign"));
-  }
-  auto forced = request_for(tickets::task::force_release);
-  forced.step = tickets::ballot_step::end;
+  auto ends = request_for(test::task::retract);
+  ends.last = fencing_token{7};
+  EXPECT_THAT(arguments_of(ends), ElementsAre(owner.hex(), "3601000", last));
+  ends.met_foreign = true;
+  EXPECT_THAT(arguments_of(ends), ElementsAre(owner.hex(), "3601000", last, "foreign"));
+  auto forced = request_for(test::task::end_hold);
   forced.last = fencing_token{7};
   EXPECT_THAT(arguments_of(forced), ElementsAre(owner.hex(), "3601000", last));
 }
 
 TEST_F(redis_request_fsm, sends_no_renewal_again_after_its_time) {
-  tickets::request renewal = request_for(tickets::task::renew);
+  auto renewal = request_for(test::task::renew);
   renewal.send_by = store::time_point{10s};
   request_fsm talk{renewal, in, client};
   static_cast<void>(said(talk));
@@ -128,7 +126,7 @@ TEST_F(redis_request_fsm, sends_no_renewal_again_after_its_time) {
 
 // It may have been demoted, and promoted again, while this client stood still.
 TEST_F(redis_request_fsm, sends_nothing_again_to_a_server_that_has_to_be_asked_whether_it_grants) {
-  request_fsm talk{request_for(tickets::task::acquire), in, client};
+  request_fsm talk{request_for(test::task::acquire), in, client};
   static_cast<void>(said(talk));
   EXPECT_FALSE(talk.give_up(store::time_point{}, true)) << "it waits for its reply";
   ASSERT_FALSE(talk.hear(one(error_of("NOSCRIPT No matching script. Please use EVAL."))));
@@ -140,12 +138,12 @@ TEST_F(redis_request_fsm, sends_nothing_again_to_a_server_that_has_to_be_asked_w
 
 TEST_F(redis_request_fsm, has_the_server_remember_no_shorter_than_two_ttls) {
   in.keep = 1s;
-  request_fsm talk{request_for(tickets::task::acquire), in, client};
+  request_fsm talk{request_for(test::task::acquire), in, client};
   EXPECT_EQ(said(talk)[0][9], "60000");
 }
 
 TEST_F(redis_request_fsm, rounds_the_time_up_for_the_server) {
-  auto request = request_for(tickets::task::acquire);
+  auto request = request_for(test::task::acquire);
   request.ttl = 100'001us;
   request_fsm talk{request, in, client};
   EXPECT_EQ(said(talk)[0][8], "101");
@@ -153,7 +151,7 @@ TEST_F(redis_request_fsm, rounds_the_time_up_for_the_server) {
 
 // Its ttl may have begun at a time that the client cannot know, and WAIT waits for writes alone.
 TEST_F(redis_request_fsm, begins_a_new_ttl_for_a_claim_that_it_finds) {
-  request_fsm talk{request_for(tickets::task::find), in, client};
+  request_fsm talk{request_for(test::task::find), in, client};
   const auto arguments = said(talk)[0];
   ASSERT_EQ(arguments.size(), 11U);
   EXPECT_EQ(arguments[8], "") << "the token is not known";
@@ -161,7 +159,7 @@ TEST_F(redis_request_fsm, begins_a_new_ttl_for_a_claim_that_it_finds) {
 }
 
 TEST_F(redis_request_fsm, reads_exact_tokens) {
-  request_fsm talk{request_for(tickets::task::acquire), in, client};
+  request_fsm talk{request_for(test::task::acquire), in, client};
   said(talk);
   const auto at = reply_in<tickets::place>(talk.hear(one(text("18446744073709551615"))));
   EXPECT_TRUE(at.granted);
@@ -170,7 +168,7 @@ TEST_F(redis_request_fsm, reads_exact_tokens) {
 
 TEST_F(redis_request_fsm, asks_replicas_whether_they_know_of_a_grant) {
   in.replicas = 2;
-  request_fsm talk{request_for(tickets::task::acquire), in, client};
+  request_fsm talk{request_for(test::task::acquire), in, client};
   said(talk);
   EXPECT_FALSE(talk.hear(one(text("00000000000000000007"))));
   EXPECT_THAT(said(talk), ElementsAre(ElementsAre("WAIT", "2", "200")));
@@ -180,7 +178,7 @@ TEST_F(redis_request_fsm, asks_replicas_whether_they_know_of_a_grant) {
 // Nothing is sent to undo it: that could be late, and end what is believed by then.
 TEST_F(redis_request_fsm, says_of_a_grant_that_too_few_replicas_know_that_it_stands) {
   in.replicas = 2;
-  request_fsm talk{request_for(tickets::task::acquire), in, client};
+  request_fsm talk{request_for(test::task::acquire), in, client};
   said(talk);
   EXPECT_FALSE(talk.hear(one(text("00000000000000000007"))));
   said(talk);
@@ -193,7 +191,7 @@ TEST_F(redis_request_fsm, says_of_a_grant_that_too_few_replicas_know_that_it_sta
 
 TEST_F(redis_request_fsm, does_not_ask_replicas_about_a_place_in_the_queue) {
   in.replicas = 2;
-  request_fsm talk{request_for(tickets::task::acquire), in, client};
+  request_fsm talk{request_for(test::task::acquire), in, client};
   said(talk);
   const auto o = talk.hear(one(list({number(0), text("7"), number(1), number(12'000), number(1)})));
   const auto& at = reply_in<tickets::place>(o);
@@ -203,8 +201,8 @@ TEST_F(redis_request_fsm, does_not_ask_replicas_about_a_place_in_the_queue) {
 }
 
 TEST_F(redis_request_fsm, renews_many_at_once) {
-  auto request = request_for(tickets::task::renew);
-  request.batch = {{"a", owner, {}, 30s}, {"b", client, {}, 20s}};
+  auto request = request_for(test::task::renew);
+  request.holds = {{"a", owner, {}, 30s}, {"b", client, {}, 20s}};
   request_fsm talk{request, in, client};
   const auto arguments = said(talk)[0];
   EXPECT_EQ(arguments[2], "8");
@@ -218,7 +216,7 @@ TEST_F(redis_request_fsm, renews_many_at_once) {
 TEST_F(redis_request_fsm, says_so_when_an_answer_makes_no_sense) {
   for (const value& nonsense :
        {list({}), text("x"), list({number(9)}), number(3), list({number(1), text("-1")})}) {
-    request_fsm talk{request_for(tickets::task::acquire), in, client};
+    request_fsm talk{request_for(test::task::acquire), in, client};
     said(talk);
     const auto o = talk.hear(one(nonsense));
     EXPECT_EQ(request_error_in(o).reason.code, errc::corrupt_store);
@@ -230,7 +228,7 @@ TEST_F(redis_request_fsm, counts_with_no_time_that_it_cannot_count_with) {
   constexpr auto most = std::numeric_limits<std::int64_t>::max();
   constexpr auto least = std::numeric_limits<std::int64_t>::min();
   const auto century = std::chrono::years{100};
-  request_fsm waits{request_for(tickets::task::acquire), in, client};
+  request_fsm waits{request_for(test::task::acquire), in, client};
   said(waits);
   const auto at = reply_in<tickets::place>(
       waits.hear(one(list({number(0), text("7"), number(1), number(most), number(0)}))));
@@ -239,7 +237,7 @@ TEST_F(redis_request_fsm, counts_with_no_time_that_it_cannot_count_with) {
   EXPECT_GT(boot_clock::now() + *at.holder_left, boot_clock::now()) << "it wraps around";
   for (const auto now : {least, std::int64_t{0}, most}) {
     for (const auto since : {least, most}) {
-      request_fsm talk{request_for(tickets::task::inspect), in, client};
+      request_fsm talk{request_for(test::task::inspect), in, client};
       said(talk);
       const auto claim =
           "00000000000000000007 " + owner.hex() + " " + std::to_string(since) + " 00 1 1 30000 {}";
@@ -256,7 +254,7 @@ TEST_F(redis_request_fsm, counts_with_no_time_that_it_cannot_count_with) {
 
 TEST_F(redis_request_fsm, names_the_key_that_is_of_another_type_and_the_type) {
   const auto message_for = [this](const value& type) {
-    request_fsm talk{request_for(tickets::task::acquire), in, client};
+    request_fsm talk{request_for(test::task::acquire), in, client};
     said(talk);
     EXPECT_FALSE(talk.hear(one(error_of("WRONGTYPE Operation against a key"))));
     EXPECT_THAT(said(talk), ElementsAre(ElementsAre("TYPE", "holdfast:stock")));
@@ -274,7 +272,7 @@ TEST_F(redis_request_fsm, names_the_key_that_is_of_another_type_and_the_type) {
 }
 
 TEST_F(redis_request_fsm, lists_a_part_at_a_time_by_scanning_and_then_looking_at_each) {
-  auto request = request_for(tickets::task::list);
+  auto request = request_for(test::task::list);
   std::vector<std::vector<std::string>> commands;
   const auto ask = [&](std::vector<value> answers) {
     request_fsm talk{request, in, client};
@@ -320,7 +318,7 @@ TEST_F(redis_request_fsm, looks_at_the_summaries_of_a_few_names_at_once) {
   auto names = std::make_shared<listing>();
   names->scanned = true;
   for (int i = 0; i < 1000; ++i) names->found.insert("holdfast:" + std::to_string(i));
-  auto request = request_for(tickets::task::list);
+  auto request = request_for(test::task::list);
   request.listed = names;
   request_fsm talk{request, in, client};
   const auto commands = said(talk);
@@ -330,7 +328,7 @@ TEST_F(redis_request_fsm, looks_at_the_summaries_of_a_few_names_at_once) {
 }
 
 TEST_F(redis_request_fsm, inspects_a_part_at_a_time) {
-  auto request = request_for(tickets::task::inspect);
+  auto request = request_for(test::task::inspect);
   request.waiters_read = 1;
   std::vector<std::string> arguments;
   const auto ask = [&](const char* now, const value& waiters, const value& holders) {
@@ -362,7 +360,7 @@ TEST_F(redis_request_fsm, inspects_a_part_at_a_time) {
 }
 
 TEST_F(redis_request_fsm, reads_no_waiters_that_nobody_asked_for) {
-  auto request = request_for(tickets::task::inspect);
+  auto request = request_for(test::task::inspect);
   request.waiters_read = 0;
   request_fsm talk{request, in, client};
   const auto all = said(talk);
@@ -373,7 +371,7 @@ TEST_F(redis_request_fsm, reads_no_waiters_that_nobody_asked_for) {
 }
 
 TEST_F(redis_request_fsm, does_not_ask_for_ever_of_a_server_that_stays_where_it_is) {
-  auto request = request_for(tickets::task::inspect);
+  auto request = request_for(test::task::inspect);
   const auto stays = list({text("7"), number(1)});
   const auto reply =
       list({text("1000"), {}, {}, number(-2), list({text("0"), number(0)}), stays, number(7), number(9)});
@@ -387,7 +385,7 @@ TEST_F(redis_request_fsm, does_not_ask_for_ever_of_a_server_that_stays_where_it_
 
 TEST_F(redis_request_fsm, lists_no_text_of_others_where_there_is_no_prefix) {
   in.prefix = "";
-  auto request = request_for(tickets::task::list);
+  auto request = request_for(test::task::list);
   request_fsm scan{request, in, client};
   EXPECT_EQ(said(scan)[0][3],
             "*\x1f"
@@ -404,7 +402,7 @@ value end_of_claims() { return list({text(""), number(0)}); }
 
 TEST_F(redis_request_fsm, shows_of_a_foreign_value_its_beginning) {
   for (const char first : {'[', 'x'}) {
-    request_fsm talk{request_for(tickets::task::inspect), in, client};
+    request_fsm talk{request_for(test::task::inspect), in, client};
     static_cast<void>(said(talk));
     const auto o = talk.hear(one(list({text("1000"),
                                        {},
@@ -422,7 +420,7 @@ TEST_F(redis_request_fsm, shows_of_a_foreign_value_its_beginning) {
 }
 
 TEST_F(redis_request_fsm, shows_a_forged_claim_with_no_negative_number) {
-  request_fsm talk{request_for(tickets::task::inspect), in, client};
+  request_fsm talk{request_for(test::task::inspect), in, client};
   static_cast<void>(said(talk));
   const std::string claim = "00000000000000000007 " + owner.hex() + " 1000000 " + client.hex() +
                             R"( 1073741824 1073741824 30000 {"host":"a","pid":-5})";

@@ -49,7 +49,7 @@ class sql_looks : public testing::Test {
     auto reply = reply_of(request_, rows);
     const auto* const part = std::get_if<tickets::more>(&reply);
     if (part != nullptr) {
-      request_.listed = part->listed;
+      *tickets::listed_in(request_) = part->listed;
       EXPECT_TRUE(part->progress);
     }
     const bool more = part != nullptr;
@@ -64,17 +64,9 @@ class sql_looks : public testing::Test {
   }
   const lock_state& state() { return std::get<std::optional<lock_state>>(reply_).value(); }
   const std::vector<lock_summary>& summaries() { return std::get<std::vector<lock_summary>>(reply_); }
-  void list(bool idle = false) {
-    request_.kind = tickets::task::list;
-    request_.idle = idle;
-  }
+  void list(bool idle = false) { request_ = tickets::list{idle}; }
 
-  tickets::request request_ = [] {
-    tickets::request r;
-    r.kind = tickets::task::inspect;
-    r.name = "stock";
-    return r;
-  }();
+  tickets::request request_ = tickets::inspect{"stock"};
   tickets::reply reply_;
 };
 
@@ -97,7 +89,7 @@ TEST_F(sql_looks, take_a_claim_that_was_granted_between_two_parts_for_a_waiter) 
 }
 
 TEST_F(sql_looks, at_holders_read_on_until_no_more_hold) {
-  request_.waiters_read = 0;
+  request_ = tickets::inspect{"stock", 0};
   EXPECT_EQ(sent_numbers().at(1), 0);
   EXPECT_TRUE(hear(claims(1, 66)));
   EXPECT_EQ(sent_numbers().at(1), 0);
@@ -107,7 +99,7 @@ TEST_F(sql_looks, at_holders_read_on_until_no_more_hold) {
 }
 
 TEST_F(sql_looks, end_with_the_waiters_that_were_asked_for) {
-  request_.waiters_read = 10;
+  request_ = tickets::inspect{"stock", 10};
   EXPECT_FALSE(hear(claims(1, 1)));
   EXPECT_EQ(state().waiters.size(), 10U);
 }

@@ -6,6 +6,7 @@
 
 #include "routines/postgresql/postgresql_caller.hpp"
 #include "routines/tasks.hpp"
+#include "support/request_form.hpp"
 
 namespace holdfast {
 namespace {
@@ -29,7 +30,7 @@ class postgresql_listening : public testing::Test {
   std::int64_t channels() {
     return sql::number_at(test::rows_of(real.call({"channels", {}}, test::id(1))).at(0), 0);
   }
-  void ask(tickets::task task, duration ttl) {
+  void ask(test::task task, duration ttl) {
     for (auto request : test::tasks_about("stock")) {
       if (request.kind != task) continue;
       request.ttl = ttl;
@@ -45,23 +46,23 @@ class postgresql_listening : public testing::Test {
 
 TEST_F(postgresql_listening, are_not_those_that_only_look) {
   EXPECT_EQ(channels(), 0);
-  ask(tickets::task::inspect, 1s);
+  ask(test::task::inspect, 1s);
   EXPECT_EQ(channels(), 0);
 }
 
 TEST_F(postgresql_listening, are_those_that_may_have_a_claim) {
-  ask(tickets::task::acquire, 1h);
+  ask(test::task::acquire, 1h);
   EXPECT_EQ(channels(), 1);
-  ask(tickets::task::inspect, 1s);
+  ask(test::task::inspect, 1s);
   EXPECT_EQ(channels(), 1);
 }
 
 TEST_F(postgresql_listening, are_no_longer_those_whose_last_claim_is_long_over) {
-  ask(tickets::task::acquire, 1us);
+  ask(test::task::acquire, 1us);
   const auto deadline = std::chrono::steady_clock::now() + 60s;
   while (channels() > 0 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
   EXPECT_EQ(channels(), 0);
-  ask(tickets::task::acquire, 1h);
+  ask(test::task::acquire, 1h);
   EXPECT_EQ(channels(), 1) << "and again";
 }
 

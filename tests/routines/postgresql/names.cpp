@@ -77,7 +77,7 @@ TEST_F(postgresql_names, that_are_similar_are_held_by_two) {
   test::similar_names names{20261123};
   std::unordered_set<std::string> held;
   const auto acquire = [&](const std::string& name) {
-    tickets::request request = test::tasks_about(name).front();
+    auto request = test::tasks_about(name).front();
     const auto reply =
         sql::reply_of(request, test::rows_of(real.call(sql::call_of(request, test::id(200)), test::id(200))));
     const auto* place = std::get_if<tickets::place>(&reply);

@@ -46,12 +46,10 @@ class postgresql_plans : public testing::Test {
   void run_all_tasks() {
     for (int round = 0; round < often_enough; ++round) {
       for (const bool idle : {false, true}) {
-        tickets::request part;
-        part.kind = tickets::task::list;
         const auto listed = std::make_shared<sql::listing>();
         listed->has_counted = idle;
         listed->name = "contended";
-        part.listed = listed;
+        const tickets::list part{false, listed};
         test::rows_of(real.call(sql::call_of(part, test::id(200)), test::id(200)));
       }
       for (const char* name : {"contended", "name 7", "never used before"}) {

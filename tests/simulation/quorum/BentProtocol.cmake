@@ -40,16 +40,16 @@ bend(contender.cpp
 
 # The first server has two votes; and, apart from that, votes for several tokens count together.
 bend(contender.cpp
-  FROM [=[    if (each.is_valid(now, claim_.ttl) && each.ballot.accepted == token()) all.push_back(each.since);]=]
-  TO [=[    if (each.is_valid(now, claim_.ttl) &&
+  FROM [=[    if (each.is_valid(now, ttl_) && each.ballot.accepted == token()) all.push_back(each.since);]=]
+  TO [=[    if (each.is_valid(now, ttl_) &&
         (each.ballot.accepted == token() || is_bent(mutant::tokens_not_compared))) {
       all.push_back(each.since);
       if (&each == &votes_.front() && is_bent(mutant::server_counts_twice)) all.push_back(each.since);
     }]=])
 bend(contender.cpp
-  FROM [=[  return count([&](const server_vote& each) { return each.is_valid(now, claim_.ttl); });]=]
-  TO [=[  const bool is_twice = is_bent(mutant::server_counts_twice) && votes_.front().is_valid(now, claim_.ttl);
-  return count([&](const server_vote& each) { return each.is_valid(now, claim_.ttl); }) + (is_twice ? 1 : 0);]=])
+  FROM [=[  return count([&](const server_vote& each) { return each.is_valid(now, ttl_); });]=]
+  TO [=[  const bool is_twice = is_bent(mutant::server_counts_twice) && votes_.front().is_valid(now, ttl_);
+  return count([&](const server_vote& each) { return each.is_valid(now, ttl_); }) + (is_twice ? 1 : 0);]=])
 
 # A claim that has a majority gives votes back.
 bend(contender.cpp
@@ -98,8 +98,8 @@ bend(coordinator.cpp
 
 # The token does not stand beside the hold.
 bend(contender.cpp
-  FROM [=[  if (holds() && claim_.metadata)]=]
-  TO [=[  if (holds() && claim_.metadata && !is_bent(mutant::token_not_told))]=])
+  FROM [=[  if (holds() && metadata)]=]
+  TO [=[  if (holds() && metadata && !is_bent(mutant::token_not_told))]=])
 
 # An answer revives votes of other servers that had lapsed while it was under way.
 bend(contender.cpp
@@ -107,7 +107,7 @@ bend(contender.cpp
   TO [=[    of.take(*reply, token());
     for (server_vote& each : votes_)
       if (is_bent(mutant::lapsed_votes_revived) && of.at == standing::granted && each.at == standing::granted &&
-          each.since + claim_.ttl <= now)
+          each.since + ttl_ <= now)
         each.since = of.since;]=])
 
 # A holder is not told of a request to release.

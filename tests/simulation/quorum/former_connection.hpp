@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "simulation/quorum/stage.hpp"
+#include "support/request_form.hpp"
 
 namespace holdfast::sim {
 
@@ -35,7 +36,7 @@ class former_connection {
   /// A claim, or what the server still has of it.
   tickets::ballot claim(const owner_id& owner, fencing_token number, duration ttl = std::chrono::seconds{2},
                         std::int64_t weight = store::full_capacity) {
-    tickets::request r = of(owner, tickets::task::acquire, tickets::ballot_step::claim);
+    test::request_form r = of(owner, test::task::vote);
     r.token = number;
     r.ttl = ttl;
     r.weight = weight;
@@ -43,31 +44,30 @@ class former_connection {
     r.shareable = weight == 1;
     r.wait = true;
     r.metadata = std::make_shared<const std::string>("{}");
-    return ask(std::move(r));
+    return ask(r);
   }
   void yield(const owner_id& owner, std::uint64_t grant) {
-    tickets::request r = of(owner, tickets::task::look, tickets::ballot_step::yield);
+    test::request_form r = of(owner, test::task::yield);
     r.grant = grant;
-    (void)ask(std::move(r));
+    (void)ask(r);
   }
   void withdraw(const owner_id& owner, fencing_token last) {
-    tickets::request r = of(owner, tickets::task::withdraw, tickets::ballot_step::none);
+    test::request_form r = of(owner, test::task::retract);
     r.last = last;
-    (void)ask(std::move(r));
+    (void)ask(r);
   }
   void end_by_force(const owner_id& owner, fencing_token last) {
-    tickets::request r = of(owner, tickets::task::force_release, tickets::ballot_step::end);
+    test::request_form r = of(owner, test::task::end_hold);
     r.last = last;
-    (void)ask(std::move(r));
+    (void)ask(r);
   }
   /// Whether a claim over this connection was told to look where it stands.
   [[nodiscard]] bool is_told_to_look(const owner_id& owner) const { return told_to_look_.contains(owner); }
 
  private:
-  static tickets::request of(const owner_id& owner, tickets::task kind, tickets::ballot_step step) {
-    tickets::request r;
+  static test::request_form of(const owner_id& owner, test::task kind) {
+    test::request_form r;
     r.kind = kind;
-    r.step = step;
     r.name = name_of(0);
     r.owner = owner;
     r.ttl = std::chrono::seconds{2};

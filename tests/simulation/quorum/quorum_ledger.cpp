@@ -5,18 +5,21 @@
 #include <sstream>
 #include <variant>
 
+#include "support/request_form.hpp"
+
 namespace holdfast::sim {
 
-using tickets::task;
+using test::task;
 
-void quorum_ledger::executed_at(std::size_t server, std::int64_t now, const tickets::request& request,
-                                bool late, const tickets::reply& answer) {
+void quorum_ledger::executed_at(std::size_t server, std::int64_t now, const tickets::request& sent, bool late,
+                                const tickets::reply& answer) {
+  const test::request_form request = test::form_of(sent);
   count_request();
-  if (late && request.kind == task::acquire) claimed_late_.insert(request.owner);
+  if (late && request.kind == task::vote) claimed_late_.insert(request.owner);
   switch (request.kind) {
-    case task::acquire:
-    case task::look:
-    case task::find:
+    case task::vote:
+    case task::yield:
+    case task::accept:
       if (const auto* at = std::get_if<tickets::place>(&answer)) {
         stands(server, now, request, late, *at);
       } else if (std::holds_alternative<tickets::refused>(answer)) {
@@ -24,8 +27,8 @@ void quorum_ledger::executed_at(std::size_t server, std::int64_t now, const tick
       }
       return;
     case task::renew:
-      for (std::size_t i = 0; i < request.batch.size(); ++i) {
-        const store::hold& h = request.batch[i];
+      for (std::size_t i = 0; i < request.holds.size(); ++i) {
+        const store::hold& h = request.holds[i];
         const auto found = claims_.find(h.owner);
         if (found == claims_.end()) continue;
         if (!std::get<tickets::kept>(answer).each[i]) {
@@ -35,12 +38,11 @@ void quorum_ledger::executed_at(std::size_t server, std::int64_t now, const tick
         }
       }
       return;
-    case task::release:
-    case task::withdraw:
+    case task::retract:
       claims_[request.owner].expires.at(server) = 0;
       claims_[request.owner].ended.at(server) = true;
       return;
-    case task::force_release:
+    case task::end_hold:
       if (const auto* ended = std::get_if<tickets::count>(&answer); ended == nullptr || ended->value == 0)
         return;
       ended_by_hand_.insert(request.owner);
@@ -52,11 +54,11 @@ void quorum_ledger::executed_at(std::size_t server, std::int64_t now, const tick
 
 /// A claim that comes late, maybe after its release, or is sent again because the server did not know the
 /// script, stands there until its ttl. Its owner cannot know.
-void quorum_ledger::stands(std::size_t server, std::int64_t now, const tickets::request& request, bool late,
+void quorum_ledger::stands(std::size_t server, std::int64_t now, const test::request_form& request, bool late,
                            const tickets::place& at) {
   claimed& c = claims_[request.owner];
   c.first_request = std::min(c.first_request, in_.now);
-  if (request.kind == task::acquire && c.weight == 0) {
+  if (request.kind == task::vote && c.weight == 0) {
     constexpr std::size_t enough = 16;
     c.weight = request.weight;
     standing s;
@@ -123,7 +125,7 @@ const standing* quorum_ledger::any_claim(randomness& chance) const {
   return latest_.empty() ? nullptr : &latest_[chance.below(latest_.size())];
 }
 
-void node_ledger::print(const tickets::request& request, bool late, const tickets::reply& answer,
+void node_ledger::print(const test::request_form& request, bool late, const tickets::reply& answer,
                         const std::vector<store::client_notification>& notifications, duration paused) {
   std::ostringstream text;
   text << "  at " << server_ << " of " << request.name << " by " << request.owner.hex();
@@ -138,7 +140,7 @@ void node_ledger::print(const tickets::request& request, bool late, const ticket
   }
   if (const auto* kept = std::get_if<tickets::kept>(&answer)) {
     for (std::size_t i = 0; i < kept->each.size(); ++i)
-      text << ' ' << request.batch[i].owner.hex() << (kept->each[i] ? " kept" : " gone");
+      text << ' ' << request.holds[i].owner.hex() << (kept->each[i] ? " kept" : " gone");
   }
   for (const store::client_notification& n : notifications)
     text << "; tells " << n.message.owner.hex() << ' ' << static_cast<int>(n.message.kind);
@@ -147,7 +149,7 @@ void node_ledger::print(const tickets::request& request, bool late, const ticket
 
 /// A request names an owner. Its hold alone has the request now, and nothing else has changed: no end, no
 /// grant, and no place in the queue.
-void node_ledger::requested(const tickets::request& request, const tickets::reply& answer,
+void node_ledger::requested(const test::request_form& request, const tickets::reply& answer,
                             const std::vector<store::client_notification>& notifications) const {
   all_.count_request();
   if (look_() != before_request_) in_.violated("a request to release has changed a claim");
@@ -164,14 +166,14 @@ void node_ledger::requested(const tickets::request& request, const tickets::repl
   }
 }
 
-void node_ledger::executed(const tickets::request& request, bool late, const tickets::reply& answer,
+void node_ledger::executed(const tickets::request& sent, bool late, const tickets::reply& answer,
                            const std::vector<store::client_notification>& notifications, duration paused) {
-  const auto kind = static_cast<std::uint64_t>(request.kind);
-  in_.note("executed", server_ << 16U | kind << 8U | static_cast<std::uint64_t>(request.step),
-           request.token.value(), answer.index());
+  const test::request_form request = test::form_of(sent);
+  in_.note("executed", server_ << 16U | static_cast<std::uint64_t>(request.kind), request.token.value(),
+           answer.index());
   if (in_.log.prints()) print(request, late, answer, notifications, paused);
-  if (request.kind == task::request_release) return requested(request, answer, notifications);
-  all_.executed_at(server_, at_.lease_now(), request, late, answer);
+  if (request.kind == task::ask_owner) return requested(request, answer, notifications);
+  all_.executed_at(server_, at_.lease_now(), sent, late, answer);
 }
 
 }  // namespace holdfast::sim

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "simulation/ledger.hpp"
+#include "support/request_form.hpp"
 
 namespace holdfast::sim {
 
@@ -67,7 +68,7 @@ class quorum_ledger final : public ledger {
     instant denied = instant::min();  // when a server has said last that it has no such hold
     std::map<std::uint64_t, std::set<std::size_t>> accepted;  // by token: the servers
   };
-  void stands(std::size_t server, std::int64_t now, const tickets::request& request, bool late,
+  void stands(std::size_t server, std::int64_t now, const test::request_form& request, bool late,
               const tickets::place& at);
 
   scene& in_;
@@ -110,9 +111,9 @@ class node_ledger final : public ledger {
   void left_free(std::size_t /*name*/, std::int64_t /*until*/, bool /*careless*/) override {}
 
  private:
-  void print(const tickets::request& request, bool late, const tickets::reply& answer,
+  void print(const test::request_form& request, bool late, const tickets::reply& answer,
              const std::vector<store::client_notification>& notifications, duration paused);
-  void requested(const tickets::request& request, const tickets::reply& answer,
+  void requested(const test::request_form& request, const tickets::reply& answer,
                  const std::vector<store::client_notification>& notifications) const;
 
   scene& in_;

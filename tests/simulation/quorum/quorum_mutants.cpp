@@ -2,9 +2,10 @@
 
 #include <variant>
 
+#include "support/request_form.hpp"
+
 namespace holdfast::sim {
 
-using tickets::ballot_step;
 using tickets::request;
 
 namespace {
@@ -12,14 +13,6 @@ namespace {
 tickets::place* place_in(tickets::link::outcome& o) {
   auto* const reply = std::get_if<tickets::reply>(&o);
   return reply == nullptr ? nullptr : std::get_if<tickets::place>(reply);
-}
-
-/// In place of a yield: the server is asked for what it has granted already.
-request kept_instead(request yield) {
-  yield.step = ballot_step::claim;
-  yield.kind = tickets::task::acquire;
-  yield.wait = true;
-  return yield;
 }
 
 }  // namespace
@@ -48,8 +41,17 @@ bool bends_protocol(mutant with) {
 }
 
 void quorum_seam::pass(tickets::link& to, std::size_t server, request r, on_reply done) {
-  if (with_ == mutant::never_yields && r.step == ballot_step::yield) r = kept_instead(std::move(r));
-  const bool is_claim = r.step == ballot_step::claim;
+  const test::request_form form = test::form_of(r);
+  auto* const claim = std::get_if<tickets::vote>(&r);
+  if (claim != nullptr) votes_[form.owner] = *claim;
+  // In place of a yield the server is asked for what it has granted already.
+  const bool keeps = with_ == mutant::never_yields && std::holds_alternative<tickets::yield>(r);
+  if (keeps) {
+    tickets::vote again = votes_.at(form.owner);
+    again.wait = true;
+    r = std::move(again);
+  }
+  const bool is_claim = claim != nullptr || keeps;
   if (with_ == mutant::never_yields && is_claim) {
     done = [done = std::move(done)](tickets::link::outcome o) {
       if (auto* const at = place_in(o); at != nullptr && at->vote) at->vote->is_overtaken = false;
@@ -57,7 +59,7 @@ void quorum_seam::pass(tickets::link& to, std::size_t server, request r, on_repl
     };
   }
   if (with_ == mutant::answers_as_grants && is_claim) {
-    done = [done = std::move(done), number = r.token](tickets::link::outcome o) {
+    done = [done = std::move(done), number = form.token](tickets::link::outcome o) {
       if (auto* const at = place_in(o); at != nullptr && at->vote && !at->granted) {
         at->granted = true;
         at->vote->accepted = number;
@@ -66,15 +68,16 @@ void quorum_seam::pass(tickets::link& to, std::size_t server, request r, on_repl
     };
   }
   if (with_ == mutant::release_to_granters) {
-    const vote one{r.owner, server};
-    if (is_release(r.kind) &&
+    const vote one{form.owner, server};
+    if (is_release(r) &&
         !granted_->contains(one)) {  // the server is asked for nothing, and the answer made up
-      r.kind = tickets::task::inspect;
+      r = tickets::inspect{form.name};
       done = [done = std::move(done)](tickets::link::outcome o) {
         const bool answered = std::holds_alternative<tickets::reply>(o);
         done(answered ? tickets::link::outcome{tickets::reply{tickets::nothing{}}} : std::move(o));
       };
-    } else if (r.step != ballot_step::none) {
+    } else if (is_claim || std::holds_alternative<tickets::yield>(r) ||
+               std::holds_alternative<tickets::accept>(r)) {
       done = [done = std::move(done), one, granted = granted_](tickets::link::outcome o) {
         if (const auto* const at = place_in(o); at != nullptr && at->granted) granted->insert(one);
         done(std::move(o));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <set>
 #include <utility>
@@ -26,6 +27,7 @@ class quorum_seam {
   using vote = std::pair<owner_id, std::size_t>;  // of a server
 
   mutant with_;
+  std::map<owner_id, tickets::vote> votes_;  // as they were sent last
   std::shared_ptr<std::set<vote>> granted_ = std::make_shared<std::set<vote>>();
 };
 

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <utility>
 
+#include "support/request_form.hpp"
+
 namespace holdfast::sim {
 
 using namespace std::chrono_literals;
@@ -45,27 +47,38 @@ zookeeper_link::~zookeeper_link() {
   over_.on_connected(nullptr);
 }
 
+/// The servers know owners by their aliases.
+template <class Request>
+void zookeeper_link::give_alias(Request& r) {
+  const auto alias_of = [this](const owner_id& owner) {
+    const owner_id alias = options_.alias(owner);
+    owners_.emplace(alias, owner);
+    return alias;
+  };
+  if constexpr (requires { r.owner; }) r.owner = alias_of(r.owner);
+  if constexpr (requires { r.holds; })
+    for (store::hold& h : r.holds) h.owner = options_.alias(h.owner);
+  if constexpr (requires { r.claim; }) {
+    auto claim = std::make_shared<store::claim>(*r.claim);
+    claim->owner = alias_of(claim->owner);
+    r.claim = std::move(claim);
+  }
+}
+
 void zookeeper_link::send(tickets::request request, on_reply done) {
   if (in_.log.prints()) {
-    constexpr std::array<const char*, tickets::task_count> verbs{
-        "acquire",   "find",     "look",          "renew",           "release", "withdraw",
-        "downgrade", "annotate", "force_release", "request_release", "inspect", "list"};
     in_.log.line(in_.now, "client " + std::to_string(from_.number()) + " sends " +
-                              verbs.at(static_cast<std::size_t>(request.kind)) + " " + request.name + " " +
-                              request.owner.hex());
+                              test::name_of_task(request) + " " + std::string{name_of(request)} + " " +
+                              test::form_of(request).owner.hex());
   }
-  for (store::hold& h : request.batch) h.owner = options_.alias(h.owner);
-  if (request.owner != owner_id{}) {
-    const owner_id alias = options_.alias(request.owner);
-    owners_.emplace(alias, request.owner);
-    request.owner = alias;
-  }
+  std::visit([this](auto& r) { give_alias(r); }, request);
   if (options_.with == mutant::disconnect_means_loss) {
-    if (request.kind == tickets::task::acquire) to_be_lost_.insert(request.owner);
-    if (request.kind == tickets::task::release) to_be_lost_.erase(request.owner);
+    if (const auto* made = std::get_if<tickets::acquire>(&request)) to_be_lost_.insert(made->claim->owner);
+    if (const auto* hold = std::get_if<tickets::release>(&request)) to_be_lost_.erase(hold->owner);
   }
-  if (request.kind == tickets::task::force_release && on_force_release) {
-    const std::size_t name = index_of(request.name);
+  if (const auto* force = std::get_if<tickets::force_release>(&request);
+      force != nullptr && on_force_release) {
+    const std::size_t name = index_of(force->name);
     on_force_release(name, never);
     return session_.send(std::move(request), [this, name, done = std::move(done)](outcome o) {
       on_force_release(name, in_.now + 1s);

@@ -59,6 +59,8 @@ class zookeeper_link final : public tickets::link, private zookeeper::wire {
   std::function<void(std::size_t name, instant until)> on_force_release;
 
  private:
+  template <class Request>
+  void give_alias(Request& r);
   struct job {
     zookeeper::operation step;
     on_result done;

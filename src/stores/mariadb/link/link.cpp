@@ -21,7 +21,7 @@ link::link(runtime::event_loop& on, settings s)
 }
 
 void link::send(tickets::request request, on_reply handler) {
-  if (request.kind == tickets::task::acquire) listener_.begin();
+  if (std::holds_alternative<tickets::acquire>(request)) listener_.begin();
   sql::link::send(std::move(request), std::move(handler));
 }
 

@@ -11,16 +11,10 @@ namespace {
 /// Whether others see another state of the name than before, apart from grants, which are notified. A claim
 /// that is kept is no change.
 bool is_change(const tickets::request& carried_out, const tickets::reply& reply) {
-  switch (carried_out.kind) {
-    case tickets::task::acquire: return std::holds_alternative<tickets::place>(reply);
-    case tickets::task::release:
-    case tickets::task::withdraw:
-    case tickets::task::downgrade:
-    case tickets::task::annotate: return std::holds_alternative<tickets::done>(reply);
-    case tickets::task::force_release:
-    case tickets::task::request_release: return std::get<tickets::count>(reply).value != 0;
-    default: return false;
-  }
+  if (const auto* const holds = std::get_if<tickets::count>(&reply)) return holds->value != 0;
+  const bool is_new = std::holds_alternative<tickets::acquire>(carried_out);
+  return std::holds_alternative<tickets::done>(reply) ||
+         (is_new && std::holds_alternative<tickets::place>(reply));
 }
 
 }  // namespace
@@ -62,7 +56,7 @@ bool link::execute(std::vector<job>& batch, bool) noexcept {
       const std::size_t granted_before = of.notifications.size();
       tickets::reply reply = t.carry_out(j.request, client_, now, wall_us, of.notifications);
       if (is_change(j.request, reply) || of.notifications.size() != granted_before)
-        of.changed.push_back(j.request.name);
+        of.changed.emplace_back(name_of(j.request));
       j.result = std::move(reply);
     }
   });

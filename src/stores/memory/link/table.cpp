@@ -4,6 +4,7 @@
 #include <chrono>
 #include <pthread.h>
 #include <utility>
+#include <variant>
 
 #include "base/metadata.hpp"
 #include "base/release_request.hpp"
@@ -23,243 +24,276 @@ std::int64_t public_capacity(std::int64_t capacity) {
 
 }  // namespace
 
+/// One request, at one moment.
+class table::execution {
+ public:
+  execution(std::map<std::string, named>& names, const owner_id& client, time_point now, std::int64_t wall_us,
+            std::vector<store::client_notification>& notifications)
+      : names_{names}, client_{client}, now_{now}, wall_us_{wall_us}, notifications_{notifications} {}
+
+  tickets::reply operator()(const tickets::acquire& r);
+  tickets::reply operator()(const tickets::find& r);
+  tickets::reply operator()(const tickets::look& r);
+  tickets::reply operator()(const tickets::renew& r);
+  tickets::reply operator()(const tickets::release& r) { return end(r, r.token.value()); }
+  tickets::reply operator()(const tickets::withdraw& r) { return end(r, token_of(r)); }
+  tickets::reply operator()(const tickets::downgrade& r);
+  tickets::reply operator()(const tickets::annotate& r);
+  tickets::reply operator()(const tickets::force_release& r);
+  tickets::reply operator()(const tickets::request_release& r);
+  tickets::reply operator()(const tickets::inspect& r);
+  tickets::reply operator()(const tickets::list& r);
+  tickets::reply operator()(const tickets::to_one_of_several& /*r*/) { return tickets::nothing{}; }
+
+ private:
+  using claims = std::map<std::uint64_t, claim>;
+
+  [[nodiscard]] bool lives(const claim& c) const { return c.expires > now_; }
+  [[nodiscard]] named* find_name(const std::string& name);
+  [[nodiscard]] claim* living(const store::hold& h, std::uint64_t token);
+  [[nodiscard]] claim* holding(const store::hold& h);
+  [[nodiscard]] std::int64_t weight_held(const named& n) const;
+  [[nodiscard]] claims::const_iterator first_waiter(const named& n) const;
+  [[nodiscard]] bool in_use(const named& n) const;
+  [[nodiscard]] tickets::place place_of(const named& n, std::uint64_t token) const;
+  [[nodiscard]] std::uint64_t token_of(const store::hold& of);
+  tickets::reply end(const store::hold& h, std::uint64_t token);
+  void serve(named& n);
+  void notify(const claim& c, store::notification_kind kind, std::uint64_t token);
+
+  std::map<std::string, named>& names_;
+  const owner_id& client_;
+  time_point now_;
+  std::int64_t wall_us_;
+  std::vector<store::client_notification>& notifications_;
+};
+
 tickets::reply table::carry_out(const tickets::request& request, const owner_id& client, time_point now,
                                 std::int64_t wall_us,
                                 std::vector<store::client_notification>& notifications) {
-  switch (request.kind) {
-    case tickets::task::acquire: return acquire(request, client, now, wall_us);
-    case tickets::task::find: return find(request, now);
-    case tickets::task::look: {
-      if (!keep({request.name, request.owner, request.token, request.ttl}, now)) return tickets::nothing{};
-      tickets::place at = place_of(names_.at(request.name), request.token.value(), now);
-      serve(request.name, now, notifications);
-      return at;
-    }
-    case tickets::task::renew: {
-      tickets::kept answer;
-      for (const store::hold& h : request.batch) answer.each.push_back(holds(h) && keep(h, now));
-      return answer;
-    }
-    case tickets::task::release:
-    case tickets::task::withdraw:
-      if (!drop(request.name, token_of(request, now), request.owner, now)) return tickets::nothing{};
-      serve(request.name, now, notifications);
-      return tickets::done{};
-    case tickets::task::downgrade: {
-      const auto n = names_.find(request.name);
-      claim* own = n == names_.end() ? nullptr : living(n->second, request.token.value(), request.owner, now);
-      if (own == nullptr || request.token.value() > n->second.granted) return tickets::nothing{};
-      own->weight = request.weight;
-      serve(request.name, now, notifications);
-      return tickets::done{};
-    }
-    case tickets::task::annotate: {
-      const auto n = names_.find(request.name);
-      claim* own = n == names_.end() ? nullptr : living(n->second, request.token.value(), request.owner, now);
-      if (own == nullptr || request.token.value() > n->second.granted) return tickets::nothing{};
-      own->metadata = request.metadata;
-      return tickets::done{};
-    }
-    case tickets::task::force_release: return force_release(request, now, notifications);
-    case tickets::task::request_release: return request_release(request, now, notifications);
-    case tickets::task::inspect: return inspect(request, now);
-    case tickets::task::list: return list(request.idle, now);
-  }
-  return tickets::nothing{};
+  return std::visit(execution{names_, client, now, wall_us, notifications}, request);
 }
 
-std::int64_t table::weight_held(const named& n, time_point now) {
+table::named* table::execution::find_name(const std::string& name) {
+  const auto found = names_.find(name);
+  return found == names_.end() ? nullptr : &found->second;
+}
+
+table::claim* table::execution::living(const store::hold& h, std::uint64_t token) {
+  named* const n = find_name(h.name);
+  if (n == nullptr) return nullptr;
+  const auto found = n->claims.find(token);
+  const bool is_own = found != n->claims.end() && found->second.owner == h.owner;
+  return is_own && lives(found->second) ? &found->second : nullptr;
+}
+
+/// A waiting claim holds nothing, even if its owner was granted it before.
+table::claim* table::execution::holding(const store::hold& h) {
+  claim* const own = living(h, h.token.value());
+  return own != nullptr && h.token.value() <= names_.at(h.name).granted ? own : nullptr;
+}
+
+std::int64_t table::execution::weight_held(const named& n) const {
   std::int64_t weight = 0;
   for (const auto& [token, c] : n.claims) {
     if (token > n.granted) break;
-    if (c.expires > now) weight += c.weight;
+    if (lives(c)) weight += c.weight;
   }
   return weight;
 }
 
-table::claims::const_iterator table::first_waiter(const named& n, time_point now) {
+table::execution::claims::const_iterator table::execution::first_waiter(const named& n) const {
   return std::find_if(n.claims.upper_bound(n.granted), n.claims.end(),
-                      [&](const auto& entry) { return entry.second.expires > now; });
+                      [&](const auto& entry) { return lives(entry.second); });
 }
 
-bool table::in_use(const named& n, time_point now) {
+bool table::execution::in_use(const named& n) const {
   return std::any_of(n.claims.begin(), n.claims.end(),
-                     [&](const auto& entry) { return entry.second.expires > now; });
+                     [&](const auto& entry) { return lives(entry.second); });
 }
 
-tickets::place table::place_of(const named& n, std::uint64_t token, time_point now) {
+tickets::place table::execution::place_of(const named& n, std::uint64_t token) const {
   tickets::place at;
   at.token = fencing_token{token};
   at.granted = token <= n.granted;
-  const auto first = first_waiter(n, now);
+  const auto first = first_waiter(n);
   at.head = first == n.claims.end() || first->first >= token;
   for (const auto& [place, c] : n.claims) {
     if (place > n.granted) break;
-    if (c.expires <= now) continue;
-    const duration left = between(now, c.expires);
+    if (!lives(c)) continue;
+    const duration left = between(now_, c.expires);
     at.holder_left = std::min(at.holder_left.value_or(left), left);
   }
   return at;
 }
 
-table::claim* table::living(named& n, std::uint64_t token, const owner_id& owner, time_point now) {
-  const auto found = n.claims.find(token);
-  const bool is_living =
-      found != n.claims.end() && found->second.owner == owner && found->second.expires > now;
-  return is_living ? &found->second : nullptr;
+/// The token of the owner's living claim; zero if there is none.
+std::uint64_t table::execution::token_of(const store::hold& of) {
+  named* const n = find_name(of.name);
+  if (n == nullptr) return 0;
+  const auto own = std::find_if(n->claims.begin(), n->claims.end(), [&](const auto& entry) {
+    return entry.second.owner == of.owner && lives(entry.second);
+  });
+  return own == n->claims.end() ? 0 : own->first;
 }
 
-tickets::reply table::acquire(const tickets::request& request, const owner_id& client, time_point now,
-                              std::int64_t wall_us) {
-  named& n = names_.try_emplace(request.name, named{0, 0, request.capacity, {}}).first->second;
-  if (n.capacity != request.capacity && in_use(n, now)) return tickets::other_capacity{n.capacity};
-  const std::uint64_t token = std::max(n.token + 1, static_cast<std::uint64_t>(wall_us));
-  tickets::place at = place_of(n, token, now);
-  at.granted = at.head && request.weight + weight_held(n, now) <= request.capacity;
-  if (!at.granted && !request.wait) return tickets::refused{};
+void table::execution::notify(const claim& c, store::notification_kind kind, std::uint64_t token) {
+  notifications_.push_back({c.client, {c.owner, kind, fencing_token{token}}});
+}
+
+/// Grants to as many of the first waiters as now fit together; see serve.sql.
+void table::execution::serve(named& n) {
+  std::int64_t weight = weight_held(n);
+  for (auto next = n.claims.upper_bound(n.granted); next != n.claims.end(); ++next) {
+    claim& c = next->second;
+    if (!lives(c)) continue;
+    if (weight + c.weight > n.capacity) break;
+    weight += c.weight;
+    n.granted = next->first;
+    c.since = now_;
+    notify(c, store::notification_kind::granted, next->first);
+  }
+  std::erase_if(n.claims,
+                [&](const auto& entry) { return entry.first <= n.granted && !lives(entry.second); });
+}
+
+tickets::reply table::execution::operator()(const tickets::acquire& r) {
+  const store::claim& wanted = *r.claim;
+  const std::int64_t capacity = store::capacity_of(wanted);
+  const std::int64_t weight = store::weight_of(wanted);
+  named& n = names_.try_emplace(wanted.name, named{0, 0, capacity, {}}).first->second;
+  if (n.capacity != capacity && in_use(n)) return tickets::other_capacity{n.capacity};
+  const std::uint64_t token = std::max(n.token + 1, static_cast<std::uint64_t>(wall_us_));
+  tickets::place at = place_of(n, token);
+  at.granted = at.head && weight + weight_held(n) <= capacity;
+  if (!at.granted && !wanted.wait) return tickets::refused{};
   n.token = token;
-  n.capacity = request.capacity;
+  n.capacity = capacity;
   if (at.granted) n.granted = token;
   n.claims.emplace(token,
-                   claim{request.owner, client, request.weight, now + request.ttl, now, request.metadata});
+                   claim{wanted.owner, client_, weight, now_ + store_ttl(wanted), now_, wanted.metadata});
   return at;
 }
 
-tickets::reply table::find(const tickets::request& request, time_point now) {
-  const std::uint64_t token = token_of(request, now);
+tickets::reply table::execution::operator()(const tickets::find& r) {
+  const std::uint64_t token = token_of(r);
   if (token == 0) return tickets::nothing{};
-  return place_of(names_.at(request.name), token, now);
+  return place_of(names_.at(r.name), token);
 }
 
-/// A waiting claim holds nothing, even if its owner was granted it before.
-bool table::holds(const store::hold& h) const {
-  const auto n = names_.find(h.name);
-  return n != names_.end() && h.token.value() <= n->second.granted;
+tickets::reply table::execution::operator()(const tickets::look& r) {
+  claim* const own = living(r, r.token.value());
+  if (own == nullptr) return tickets::nothing{};
+  own->expires = now_ + r.ttl;
+  named& n = names_.at(r.name);
+  tickets::place at = place_of(n, r.token.value());
+  serve(n);
+  return at;
 }
 
-bool table::keep(const store::hold& h, time_point now) {
-  const auto n = names_.find(h.name);
-  claim* own = n == names_.end() ? nullptr : living(n->second, h.token.value(), h.owner, now);
-  if (own != nullptr) own->expires = now + h.ttl;
-  return own != nullptr;
-}
-
-/// The token of the request, or, where the client does not know it, the token of the owner's living claim;
-/// zero where there is none.
-std::uint64_t table::token_of(const tickets::request& request, time_point now) const {
-  if (request.token) return request.token.value();
-  const auto n = names_.find(request.name);
-  if (n == names_.end()) return 0;
-  const auto& all = n->second.claims;
-  const auto own = std::find_if(all.begin(), all.end(), [&](const auto& e) {
-    return e.second.owner == request.owner && e.second.expires > now;
-  });
-  return own == all.end() ? 0 : own->first;
-}
-
-bool table::drop(const std::string& name, std::uint64_t token, const owner_id& owner, time_point now) {
-  const auto n = names_.find(name);
-  if (n == names_.end() || living(n->second, token, owner, now) == nullptr) return false;
-  n->second.claims.erase(token);
-  return true;
-}
-
-tickets::reply table::force_release(const tickets::request& request, time_point now,
-                                    std::vector<store::client_notification>& notifications) {
-  const auto found = names_.find(request.name);
-  if (found == names_.end()) return tickets::count{0};
-  named& n = found->second;
-  const std::uint64_t last = std::min(n.granted, request.last.value());
-  std::size_t holders = 0;
-  for (auto c = n.claims.lower_bound(request.token.value()); c != n.claims.end() && c->first <= last;) {
-    if (c->second.expires > now) {
-      ++holders;
-      notifications.push_back(
-          {c->second.client, {c->second.owner, store::notification_kind::revoked, fencing_token{c->first}}});
-    }
-    c = n.claims.erase(c);
+tickets::reply table::execution::operator()(const tickets::renew& r) {
+  tickets::kept answer;
+  for (const store::hold& h : r.holds) {
+    claim* const own = holding(h);
+    answer.each.push_back(own != nullptr);
+    if (own != nullptr) own->expires = now_ + h.ttl;
   }
-  serve(request.name, now, notifications);
+  return answer;
+}
+
+tickets::reply table::execution::end(const store::hold& h, std::uint64_t token) {
+  if (living(h, token) == nullptr) return tickets::nothing{};
+  named& n = names_.at(h.name);
+  n.claims.erase(token);
+  serve(n);
+  return tickets::done{};
+}
+
+tickets::reply table::execution::operator()(const tickets::downgrade& r) {
+  claim* const own = holding(r);
+  if (own == nullptr) return tickets::nothing{};
+  own->weight = 1;
+  serve(names_.at(r.name));
+  return tickets::done{};
+}
+
+tickets::reply table::execution::operator()(const tickets::annotate& r) {
+  claim* const own = holding(r);
+  if (own == nullptr) return tickets::nothing{};
+  own->metadata = r.metadata;
+  return tickets::done{};
+}
+
+tickets::reply table::execution::operator()(const tickets::force_release& r) {
+  named* const n = find_name(r.name);
+  if (n == nullptr) return tickets::count{0};
+  const std::uint64_t last = std::min(n->granted, r.last.value());
+  std::size_t holders = 0;
+  for (auto c = n->claims.lower_bound(r.first.value()); c != n->claims.end() && c->first <= last;) {
+    if (lives(c->second)) {
+      ++holders;
+      notify(c->second, store::notification_kind::revoked, c->first);
+    }
+    c = n->claims.erase(c);
+  }
+  serve(*n);
   return tickets::count{holders};
 }
 
-tickets::reply table::request_release(const tickets::request& request, time_point now,
-                                      std::vector<store::client_notification>& notifications) {
-  const auto found = names_.find(request.name);
-  if (found == names_.end()) return tickets::count{0};
+tickets::reply table::execution::operator()(const tickets::request_release& r) {
+  named* const n = find_name(r.name);
+  if (n == nullptr) return tickets::count{0};
   std::size_t notified = 0;
-  for (auto& [token, c] : found->second.claims) {
-    if (token > found->second.granted) break;
-    if (c.expires <= now || token < request.token.value() || token > request.last.value()) continue;
+  for (auto& [token, c] : n->claims) {
+    if (token > n->granted) break;
+    if (!lives(c) || token < r.first.value() || token > r.last.value()) continue;
     ++notified;
-    if (c.metadata) {
-      c.metadata =
-          std::make_shared<const std::string>(with_release_request(*c.metadata, metadata_of(request)));
-    }
-    notifications.push_back(
-        {c.client, {c.owner, store::notification_kind::release_requested, fencing_token{token}}});
+    if (c.metadata)
+      c.metadata = std::make_shared<const std::string>(with_release_request(*c.metadata, r.reason));
+    notify(c, store::notification_kind::release_requested, token);
   }
   return tickets::count{notified};
 }
 
-/// Grants to as many of the first waiters as now fit together; see serve.sql.
-void table::serve(const std::string& name, time_point now,
-                  std::vector<store::client_notification>& notifications) {
-  named& n = names_.at(name);
-  std::int64_t weight = weight_held(n, now);
-  for (auto next = n.claims.upper_bound(n.granted); next != n.claims.end(); ++next) {
-    claim& c = next->second;
-    if (c.expires <= now) continue;
-    if (weight + c.weight > n.capacity) break;
-    weight += c.weight;
-    n.granted = next->first;
-    c.since = now;
-    notifications.push_back(
-        {c.client, {c.owner, store::notification_kind::granted, fencing_token{next->first}}});
-  }
-  std::erase_if(n.claims, [&](const auto& e) { return e.first <= n.granted && e.second.expires <= now; });
-}
-
-std::optional<lock_state> table::inspect(const tickets::request& request, time_point now) const {
-  const auto found = names_.find(request.name);
-  if (found == names_.end()) return std::nullopt;
-  const named& n = found->second;
+tickets::reply table::execution::operator()(const tickets::inspect& r) {
+  const named* const n = find_name(r.name);
+  if (n == nullptr) return std::optional<lock_state>{};
   lock_state state;
-  state.name = request.name;
-  state.capacity = public_capacity(n.capacity);
-  state.last_token = fencing_token{n.token};
-  for (const auto& [token, c] : n.claims) {
-    if (token > n.granted && state.waiters.size() == request.waiters_read) break;
-    if (c.expires <= now) continue;
+  state.name = r.name;
+  state.capacity = public_capacity(n->capacity);
+  state.last_token = fencing_token{n->token};
+  for (const auto& [token, c] : n->claims) {
+    if (token > n->granted && state.waiters.size() == r.waiters_read) break;
+    if (!lives(c)) continue;
     claim_state s;
     s.owner = c.owner.hex();
-    s.mode = store::mode_of(c.weight, n.capacity);
+    s.mode = store::mode_of(c.weight, n->capacity);
     s.permits = s.mode == mode::permits ? c.weight : 0;
     s.token = fencing_token{token};
-    s.age = between(c.since, now);
-    s.expires_in = between(now, c.expires);
+    s.age = between(c.since, now_);
+    s.expires_in = between(now_, c.expires);
     if (c.metadata) s.claimant = from_metadata(*c.metadata);
-    (token <= n.granted ? state.holders : state.waiters).push_back(std::move(s));
+    (token <= n->granted ? state.holders : state.waiters).push_back(std::move(s));
   }
-  return state;
+  return std::optional{std::move(state)};
 }
 
-std::vector<lock_summary> table::list(bool idle, time_point now) const {
+tickets::reply table::execution::operator()(const tickets::list& r) {
   std::vector<lock_summary> all;
   for (const auto& [name, n] : names_) {
-    if (!idle && !in_use(n, now)) continue;
+    if (!r.idle && !in_use(n)) continue;
     lock_summary s;
     s.name = name;
     s.capacity = public_capacity(n.capacity);
     s.mode = store::mode_of(n.capacity, n.capacity);
     s.last_token = fencing_token{n.token};
     for (const auto& [token, c] : n.claims) {
-      if (c.expires <= now) continue;
+      if (!lives(c)) continue;
       if (token > n.granted) {
         ++s.waiters;
       } else if (++s.holders == 1) {
         s.mode = store::mode_of(c.weight, n.capacity);
-        s.held_for = between(c.since, now);
+        s.held_for = between(c.since, now_);
         s.holder_token = fencing_token{token};
         if (c.metadata) s.holder = from_metadata(*c.metadata);
       }

@@ -13,11 +13,11 @@
 
 namespace holdfast::memory {
 
-/// The tables of protocol/sql as C++ containers: defines what each task does, without a database. Tests
+/// The tables of protocol/sql as C++ containers: defines what each execution does, without a database. Tests
 /// compare it with the SQL text, statement by statement.
 class table {
  public:
-  /// One task, by the store's clock.
+  /// One execution, by the store's clock.
   /// \param wall_us floor of new tokens, microseconds of the wall clock.
   [[nodiscard]] tickets::reply carry_out(const tickets::request& request, const owner_id& client,
                                          store::time_point now, std::int64_t wall_us,
@@ -38,31 +38,7 @@ class table {
     std::int64_t capacity = 0;
     std::map<std::uint64_t, claim> claims;
   };
-  using claims = std::map<std::uint64_t, claim>;
-
-  [[nodiscard]] static std::int64_t weight_held(const named& n, store::time_point now);
-  [[nodiscard]] static claims::const_iterator first_waiter(const named& n, store::time_point now);
-  [[nodiscard]] static bool in_use(const named& n, store::time_point now);
-  [[nodiscard]] static tickets::place place_of(const named& n, std::uint64_t token, store::time_point now);
-  [[nodiscard]] static claim* living(named& n, std::uint64_t token, const owner_id& owner,
-                                     store::time_point now);
-
-  tickets::reply acquire(const tickets::request& request, const owner_id& client, store::time_point now,
-                         std::int64_t wall_us);
-  tickets::reply find(const tickets::request& request, store::time_point now);
-  [[nodiscard]] bool holds(const store::hold& h) const;
-  bool keep(const store::hold& h, store::time_point now);
-  bool drop(const std::string& name, std::uint64_t token, const owner_id& owner, store::time_point now);
-  std::uint64_t token_of(const tickets::request& request, store::time_point now) const;
-  tickets::reply force_release(const tickets::request& request, store::time_point now,
-                               std::vector<store::client_notification>& notifications);
-  tickets::reply request_release(const tickets::request& request, store::time_point now,
-                                 std::vector<store::client_notification>& notifications);
-  [[nodiscard]] std::optional<lock_state> inspect(const tickets::request& request,
-                                                  store::time_point now) const;
-  [[nodiscard]] std::vector<lock_summary> list(bool idle, store::time_point now) const;
-  void serve(const std::string& name, store::time_point now,
-             std::vector<store::client_notification>& notifications);
+  class execution;
 
   std::map<std::string, named> names_;
 };

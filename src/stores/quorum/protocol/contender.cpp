@@ -10,9 +10,9 @@
 
 namespace holdfast::quorum {
 
-using tickets::ballot_step;
 using tickets::place;
 using standing = server_vote::standing;
+using kind = server_vote::request;
 
 namespace {
 
@@ -39,7 +39,7 @@ contender::step contender::ask(time_point now) {
   asked_at_ = now;
   reported_.reset();
   const auto since = won_since(now);
-  if (since && now - *since < (claim_.ttl - claim_.grace) / 4) {
+  if (since && now - *since < claim_->ttl / 4) {
     conclude(s, now);
     return s;
   }
@@ -57,7 +57,7 @@ contender::step contender::on_reply(time_point now, std::size_t server, const ti
   const auto* const at = reply == nullptr ? nullptr : std::get_if<place>(reply);
   if (reply == nullptr) {
     of.problem = std::get<store::request_error>(came);
-  } else if (of.sent_step == ballot_step::none) {
+  } else if (of.last_request == kind::annotate) {
     if (holds() && std::holds_alternative<tickets::done>(*reply))
       of.shown = server_vote::shown_token::written;
   } else {
@@ -71,7 +71,7 @@ contender::step contender::on_reply(time_point now, std::size_t server, const ti
   }
   if (at != nullptr && at->granted && at->vote && at->vote->is_overtaken && !may_win(now)) {
     of.at = standing::yielding;
-    send(s, now, server, ballot_step::yield);
+    send(s, now, server, kind::yield);
   } else if (reply != nullptr && std::holds_alternative<tickets::nothing>(*reply)) {
     claim_at(s, now, server);  // it had ended there
   }
@@ -106,10 +106,12 @@ contender::step contender::tell_token(time_point now, std::size_t server) {
 }
 
 std::shared_ptr<const std::string> contender::annotate(std::shared_ptr<const std::string> metadata) {
-  claim_.metadata = std::move(metadata);
-  if (holds() && claim_.metadata)
-    claim_.metadata = std::make_shared<const std::string>(with_hold_token(*claim_.metadata, token()));
-  return claim_.metadata;
+  if (holds() && metadata)
+    metadata = std::make_shared<const std::string>(with_hold_token(*metadata, token()));
+  auto annotated = *claim_;
+  annotated.metadata = metadata;
+  claim_ = std::make_shared<const store::claim>(std::move(annotated));
+  return metadata;
 }
 
 contender::step contender::wake(time_point now) {
@@ -119,7 +121,7 @@ contender::step contender::wake(time_point now) {
     server_vote& each = votes_[i];
     const bool is_in_flight = each.requests.is_in_flight();
     if (each.at == standing::yielding && !is_in_flight && now >= each.sent + yield_again)
-      send(s, now, i, ballot_step::yield);
+      send(s, now, i, kind::yield);
     const bool is_late = state_ == state::deciding && now >= asked_at_ + terms_.silence;
     if (is_late && each.requests.is_in_flight() && is_unheard(each))
       each.problem = no_answer_of(terms_.places[i]);
@@ -133,43 +135,39 @@ contender::step contender::wake(time_point now) {
 // ---- requests
 
 /// If a request to the server is in flight, the claim is sent again after it: see on_reply.
-void contender::send(step& s, time_point now, std::size_t server, ballot_step kind) {
+void contender::send(step& s, time_point now, std::size_t server, kind which) {
   server_vote& to = votes_.at(server);
   if (!to.requests.start()) return;
-  tickets::request r = claim_;
-  r.step = kind;
-  if (kind == ballot_step::claim) {
-    r.kind = tickets::task::acquire;
-    r.wait = claim_.wait || is_split_ || holds();
-  } else if (kind == ballot_step::none) {
-    r.kind = tickets::task::annotate;
-  } else {
-    r.kind = tickets::task::look;
-    r.metadata.reset();
-    if (kind == ballot_step::yield) r.grant = to.ballot.grant;
-    if (kind == ballot_step::accept) r.token = token();
-  }
-  to.sent_step = kind;
+  to.last_request = which;
   to.sent = now;
-  s.send.push_back({server, std::move(r)});
+  const auto request = [&]() -> tickets::request {
+    switch (which) {
+      case kind::vote: return tickets::vote{{}, claim_, number_, claim_->wait || is_split_ || holds()};
+      case kind::yield: return tickets::yield{{}, hold(), to.ballot.grant};
+      case kind::accept: return tickets::accept{{}, hold_of(*claim_, token())};
+      case kind::annotate: break;
+    }
+    return tickets::annotate{hold(), claim_->metadata};
+  };
+  s.send.push_back({server, request()});
 }
 
 /// A yield that is not answered goes first: it may have been carried out.
 void contender::claim_at(step& s, time_point now, std::size_t server) {
   const bool is_yielding = votes_.at(server).at == standing::yielding;
-  send(s, now, server, is_yielding ? ballot_step::yield : ballot_step::claim);
+  send(s, now, server, is_yielding ? kind::yield : kind::vote);
 }
 
 void contender::tell_token_at(step& s, time_point now, std::size_t server) {
   const server_vote& to = votes_.at(server);
-  if (claim_.metadata && !to.shows(token()) && !to.requests.is_in_flight())
-    send(s, now, server, ballot_step::none);
+  if (claim_->metadata && !to.shows(token()) && !to.requests.is_in_flight())
+    send(s, now, server, kind::annotate);
 }
 
 void contender::resolve_split(step& s, time_point now) {
   for (std::size_t i = 0; i < votes_.size(); ++i) {
     const server_vote& each = votes_[i];
-    if (!each.is_valid(now, claim_.ttl) && !each.requests.is_in_flight()) claim_at(s, now, i);
+    if (!each.is_valid(now, ttl_) && !each.requests.is_in_flight()) claim_at(s, now, i);
   }
   s.wake_at = now + look_again;
 }
@@ -177,14 +175,14 @@ void contender::resolve_split(step& s, time_point now) {
 // ---- the majority and its token
 
 std::size_t contender::votes(time_point now) const {
-  return count([&](const server_vote& each) { return each.is_valid(now, claim_.ttl); });
+  return count([&](const server_vote& each) { return each.is_valid(now, ttl_); });
 }
 
 /// When the earliest of the best majority's grants began; empty: there is no majority for one token.
 std::optional<time_point> contender::won_since(time_point now) const {
   std::vector<time_point> all;
   for (const server_vote& each : votes_)
-    if (each.is_valid(now, claim_.ttl) && each.ballot.accepted == token()) all.push_back(each.since);
+    if (each.is_valid(now, ttl_) && each.ballot.accepted == token()) all.push_back(each.since);
   if (all.size() < majority_) return std::nullopt;
   std::sort(all.begin(), all.end(), std::greater<>{});
   return all[majority_ - 1];
@@ -192,14 +190,14 @@ std::optional<time_point> contender::won_since(time_point now) const {
 
 std::size_t contender::acceptors(fencing_token token, time_point now) const {
   return count([&](const server_vote& each) {
-    return each.is_valid(now, claim_.ttl) && each.can_accept(token, now, terms_);
+    return each.is_valid(now, ttl_) && each.can_accept(token, now, terms_);
   });
 }
 
 /// Whether a server may still say that it accepts a token.
 bool contender::is_proposing(time_point now) const {
   return count([&](const server_vote& each) {
-           return each.requests.is_in_flight() && each.sent_step == ballot_step::accept &&
+           return each.requests.is_in_flight() && each.last_request == kind::accept &&
                   now < each.sent + terms_.silence;
          }) != 0;
 }
@@ -214,7 +212,7 @@ std::optional<fencing_token> contender::next_proposal(time_point now) const {
     if (next > best.value_or(fencing_token{}) && acceptors(next, now) >= majority_) best = next;
   };
   for (const server_vote& each : votes_) {
-    if (!each.is_valid(now, claim_.ttl)) continue;
+    if (!each.is_valid(now, ttl_)) continue;
     const std::uint64_t after = std::max(each.ballot.fence.value(), token().value()) + 1;
     consider_number(after);
     consider_number(std::max(after, static_cast<std::uint64_t>((each.clock_at(now) + room).count())));
@@ -242,9 +240,9 @@ void contender::propose(step& s, time_point now) {
   }
   for (std::size_t i = 0; i < votes_.size(); ++i) {
     const server_vote& each = votes_[i];
-    if (each.is_valid(now, claim_.ttl) && each.can_accept(token(), now, terms_) &&
-        !each.requests.is_in_flight() && each.ballot.accepted != token())
-      send(s, now, i, ballot_step::accept);
+    if (each.is_valid(now, ttl_) && each.can_accept(token(), now, terms_) && !each.requests.is_in_flight() &&
+        each.ballot.accepted != token())
+      send(s, now, i, kind::accept);
   }
 }
 
@@ -286,9 +284,9 @@ void contender::refuse(step& s) {
 void contender::conclude(step& s, time_point now) {
   if (const auto since = won_since(now)) {
     state_ = state::held;
-    annotate(claim_.metadata);
+    annotate(claim_->metadata);
     for (std::size_t i = 0; i < votes_.size(); ++i)
-      if (votes_[i].is_valid(now, claim_.ttl)) tell_token_at(s, now, i);
+      if (votes_[i].is_valid(now, ttl_)) tell_token_at(s, now, i);
     place at;
     at.token = token();
     at.granted = true;
@@ -310,7 +308,7 @@ void contender::conclude(step& s, time_point now) {
     const auto other = std::find_if(votes_.begin(), votes_.end(), has_other_capacity);
     return answer(s, tickets::reply{tickets::other_capacity{*other->capacity}});
   }
-  if (!claim_.wait) return conclude_try(s, now);
+  if (!claim_->wait) return conclude_try(s, now);
   if (count([](const server_vote& each) { return each.answered && !each.problem; }) < majority_) return;
   reported_ = standing_at(now);
   reported_at_ = now;
@@ -331,7 +329,7 @@ void contender::conclude_try(step& s, time_point now) {
   }
   if (has_common_blocker()) return refuse(s);
   const std::size_t open = count([&](const server_vote& each) {
-    return each.is_valid(now, claim_.ttl) || is_unheard(each) || each.at == standing::yielding;
+    return each.is_valid(now, ttl_) || is_unheard(each) || each.at == standing::yielding;
   });
   if (!is_split_ && open >= majority_ && !is_late) return;
   const std::size_t paused = count(is_paused);
@@ -363,9 +361,9 @@ bool contender::has_common_blocker() const {
 
 place contender::standing_at(time_point now) const {
   place at;
-  at.token = claim_.token;
+  at.token = number_;
   for (const server_vote& each : votes_) {
-    if (each.is_valid(now, claim_.ttl)) continue;
+    if (each.is_valid(now, ttl_)) continue;
     at.head = at.head || each.head;
     if (each.head && each.holder_left)
       at.holder_left = std::min(at.holder_left.value_or(*each.holder_left), *each.holder_left);
@@ -403,8 +401,7 @@ std::string contender::refusals_by_clock(time_point now) const {
   if (votes(now) < majority_) return {};
   std::vector<std::pair<std::chrono::microseconds, std::size_t>> clocks;  // the first one is furthest
   for (std::size_t i = 0; i < votes_.size(); ++i)
-    if (votes_[i].is_valid(now, claim_.ttl) && !votes_[i].problem)
-      clocks.emplace_back(votes_[i].clock_at(now), i);
+    if (votes_[i].is_valid(now, ttl_) && !votes_[i].problem) clocks.emplace_back(votes_[i].clock_at(now), i);
   std::sort(clocks.begin(), clocks.end(), std::greater<>{});
   for (std::size_t i = 0; i + majority_ <= clocks.size(); ++i)
     if (clocks[i].first - clocks[i + majority_ - 1].first <= terms_.furthest) return {};
@@ -430,7 +427,7 @@ std::optional<time_point> contender::next_wake(time_point now) const {
   for (const server_vote& each : votes_) {
     const bool is_in_flight = each.requests.is_in_flight();
     if (each.at == standing::yielding && !is_in_flight) at(std::max(now, each.sent + yield_again));
-    const bool is_proposal = is_in_flight && each.sent_step == ballot_step::accept;
+    const bool is_proposal = is_in_flight && each.last_request == kind::accept;
     if (is_proposal && now < each.sent + terms_.silence) at(each.sent + terms_.silence);
   }
   return next;

@@ -43,9 +43,10 @@ class contender {
     std::optional<time_point> wake_at;
   };
 
-  /// \param claim with its number as token. \param of longer-lived than the machine.
-  contender(tickets::request claim, const voting_terms& of)
+  /// \param number of the claim. \param of longer-lived than the machine.
+  contender(store::claim_ptr claim, fencing_token number, const voting_terms& of)
       : claim_{std::move(claim)},
+        number_{number},
         terms_{of},
         majority_{majority_of(of.places.size())},
         votes_(of.places.size()) {}
@@ -76,13 +77,17 @@ class contender {
   /// A server's process may be another one, which may have forgotten what was told to it last.
   void restarted(std::size_t server) { votes_.at(server).shown = server_vote::shown_token::unsure; }
   /// From exclusive to shared.
-  void lower() { claim_.weight = 1; }
+  void lower() {
+    auto lowered = *claim_;
+    lowered.mode = mode::shared;
+    claim_ = std::make_shared<const store::claim>(std::move(lowered));
+  }
   /// \return what is to be written at the servers: the metadata of a hold contain the token.
   std::shared_ptr<const std::string> annotate(std::shared_ptr<const std::string> metadata);
-  [[nodiscard]] const tickets::request& claim() const { return claim_; }
+  [[nodiscard]] store::hold hold() const { return hold_of(*claim_, number_); }
   /// Whether a server has named a holder of another library.
   [[nodiscard]] bool has_met_foreign() const { return has_met_foreign_; }
-  [[nodiscard]] fencing_token token() const { return proposed_ ? proposed_ : claim_.token; }
+  [[nodiscard]] fencing_token token() const { return proposed_ ? proposed_ : number_; }
 
  private:
   enum class state : std::uint8_t {
@@ -92,7 +97,7 @@ class contender {
     held,      // the caller knows that it holds
   };
 
-  void send(step& s, time_point now, std::size_t server, tickets::ballot_step kind);
+  void send(step& s, time_point now, std::size_t server, server_vote::request which);
   void claim_at(step& s, time_point now, std::size_t server);
   void tell_token_at(step& s, time_point now, std::size_t server);
   void consider(step& s, time_point now);
@@ -122,7 +127,9 @@ class contender {
     return static_cast<std::size_t>(std::count_if(votes_.begin(), votes_.end(), is_meant));
   }
 
-  tickets::request claim_;
+  store::claim_ptr claim_;
+  const fencing_token number_;
+  const duration ttl_ = store_ttl(*claim_);
   const voting_terms& terms_;
   const std::size_t majority_;
   std::vector<server_vote> votes_;

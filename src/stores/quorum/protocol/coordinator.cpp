@@ -12,7 +12,6 @@ namespace holdfast::quorum {
 
 using store::notification_kind;
 using tickets::request;
-using tickets::task;
 
 namespace {
 
@@ -22,7 +21,8 @@ constexpr duration join_again = std::chrono::seconds{1};  // a write of the set 
 
 /// A claim and its machine.
 struct coordinator::claimed {
-  claimed(request r, const voting_terms& of) : machine{std::move(r), of} {}
+  claimed(store::claim_ptr claim, fencing_token number, const voting_terms& of)
+      : machine{std::move(claim), number, of} {}
 
   contender machine;
   on_reply done;  // of the caller's request; null: none is under way
@@ -48,27 +48,40 @@ void coordinator::send(request r, on_reply done) {
 }
 
 void coordinator::dispatch(request r, on_reply done) {
-  switch (r.kind) {
-    case task::acquire:
-    case task::find:
-    case task::look: return claim(std::move(r), std::move(done));
-    case task::renew: return renew(r, std::move(done));
-    case task::release:
-    case task::withdraw: return release(std::move(r), std::move(done));
-    case task::downgrade:
-      if (const claim_ptr c = find(r.owner)) c->machine.lower();
-      return change(r, std::move(done));
-    case task::annotate:
-      if (const claim_ptr c = find(r.owner)) r.metadata = c->machine.annotate(std::move(r.metadata));
-      return change(r, std::move(done));
-    case task::force_release:
-    case task::request_release: return for_each_hold(r, std::move(done));
-    case task::inspect: return inspect(r, std::move(done));
-    case task::list:
-      return view<std::vector<lock_summary>>(
-          r, [this, idle = r.idle](const listings& all) { return view_of(all, rounds_.majority(), idle); },
+  struct each_request {
+    coordinator& to;
+    on_reply done;
+
+    void operator()(const tickets::acquire& r) { to.claim(r.claim, std::move(done)); }
+    void operator()(const tickets::find& r) { to.look(r.owner, std::move(done)); }
+    void operator()(const tickets::look& r) { to.look(r.owner, std::move(done)); }
+    void operator()(const tickets::renew& r) { to.renew(r, std::move(done)); }
+    void operator()(const tickets::release& r) { to.end(r, true, std::move(done)); }
+    void operator()(const tickets::withdraw& r) { to.end(r, false, std::move(done)); }
+    void operator()(const tickets::downgrade& r) {
+      if (const claim_ptr c = to.find(r.owner)) c->machine.lower();
+      to.change(r, std::move(done));
+    }
+    void operator()(tickets::annotate& r) {
+      if (const claim_ptr c = to.find(r.owner)) r.metadata = c->machine.annotate(std::move(r.metadata));
+      to.change(r, std::move(done));
+    }
+    void operator()(const tickets::force_release& r) { to.force_release(r, std::move(done)); }
+    void operator()(const tickets::request_release& r) { to.request_release(r, std::move(done)); }
+    void operator()(const tickets::inspect& r) { to.inspect(r, std::move(done)); }
+    void operator()(const tickets::list& r) {
+      to.view<std::vector<lock_summary>>(
+          r,
+          [&of = to, idle = r.idle](const listings& all) {
+            return view_of(all, of.rounds_.majority(), idle);
+          },
           std::move(done));
-  }
+    }
+    void operator()(const tickets::to_one_of_several& /*r*/) {
+      to.answer(std::move(done), tickets::reply{tickets::nothing{}});
+    }
+  };
+  std::visit(each_request{*this, std::move(done)}, r);
 }
 
 /// Never within the call that asks.
@@ -79,40 +92,39 @@ void coordinator::answer(on_reply done, outcome o) {
 
 // ---- claims
 
-void coordinator::claim(request r, on_reply done) {
-  if (r.kind == task::acquire && r.capacity != store::full_capacity) {
+void coordinator::claim(const store::claim_ptr& claim, on_reply done) {
+  if (store::capacity_of(*claim) != store::full_capacity) {
     return answer(std::move(done),
                   store::request_error{
                       {errc::invalid_argument,
                        "a majority of independent servers cannot count permits: with 3 servers and 2 permits "
                        "three claims can each have a majority; use one store (redis://)"}});
   }
-  if (const claim_ptr c = find(r.owner)) {
-    c->done = std::move(done);
-    if (const auto refusal = set_.conflict(); refusal && !c->machine.holds()) return refuse(c, *refusal);
-    return carry_out(c, c->machine.ask(rounds_.now()));
-  }
-  if (r.kind != task::acquire) return answer(std::move(done), tickets::reply{tickets::nothing{}});
+  if (find(claim->owner)) return look(claim->owner, std::move(done));
   if (auto refusal = set_.conflict())
     return answer(std::move(done), store::request_error{std::move(*refusal)});
   const bool is_known = rounds_.clocks().is_known();
-  if (is_known && admission_ == admission::admitted) return begin_claim(std::move(r), std::move(done));
-  parked_.emplace_back(std::move(r), std::move(done));
+  if (is_known && admission_ == admission::admitted) return begin_claim(claim, std::move(done));
+  parked_.emplace_back(claim, std::move(done));
   if (is_known)
     check_server_set();
   else
     ask_for_time();
 }
 
+void coordinator::look(const owner_id& owner, on_reply done) {
+  const claim_ptr c = find(owner);
+  if (!c) return answer(std::move(done), tickets::reply{tickets::nothing{}});
+  c->done = std::move(done);
+  if (const auto refusal = set_.conflict(); refusal && !c->machine.holds()) return refuse(c, *refusal);
+  carry_out(c, c->machine.ask(rounds_.now()));
+}
+
 /// Asks the servers for their clocks, before the first claim.
 void coordinator::ask_for_time() {
   if (std::exchange(is_time_due_, true)) return;
-  request r = parked_.front().first;
-  r.step = tickets::ballot_step::claim;
-  r.token = {};
-  r.wait = false;
   rounds_.ask_all(
-      r,
+      tickets::vote{{}, parked_.front().first, {}, false},
       [this](const outcomes& heard, bool is_last) -> std::optional<outcome> {
         if (rounds_.clocks().is_known()) return tickets::reply{tickets::done{}};
         if (!is_last && !rounds_.has_failed(heard)) return std::nullopt;
@@ -129,15 +141,13 @@ void coordinator::ask_for_time() {
 
 void coordinator::begin_parked() {
   if (admission_ != admission::admitted || !rounds_.clocks().is_known()) return;
-  for (auto& [r, done] : std::exchange(parked_, {})) begin_claim(std::move(r), std::move(done));
+  for (auto& [claim, done] : std::exchange(parked_, {})) begin_claim(claim, std::move(done));
 }
 
-void coordinator::begin_claim(request r, on_reply done) {
-  r.token = rounds_.clocks().next(rounds_.now());
-  const owner_id owner = r.owner;
-  const auto c = std::make_shared<claimed>(std::move(r), terms_);
+void coordinator::begin_claim(const store::claim_ptr& claim, on_reply done) {
+  const auto c = std::make_shared<claimed>(claim, rounds_.clocks().next(rounds_.now()), terms_);
   c->done = std::move(done);
-  claims_[owner] = c;
+  claims_[claim->owner] = c;
   carry_out(c, c->machine.ask(rounds_.now()));
 }
 
@@ -156,12 +166,8 @@ void coordinator::carry_out(const claim_ptr& c, contender::step s) {
       carry_out(c, c->machine.wake(rounds_.now()));
     });
   }
-  const request& claim = c->machine.claim();
-  if (s.is_over) {
-    request r = claim;
-    r.kind = task::withdraw;
-    release(std::move(r), nullptr);
-  }
+  const store::hold claim = c->machine.hold();
+  if (s.is_over) end(claim, false, nullptr);
   if (s.answer && c->done) return answer(std::exchange(c->done, nullptr), std::move(*s.answer));
   if (s.is_won) to_.notify({claim.owner, notification_kind::granted, claim.token});
   if (s.should_look) to_.notify({claim.owner, notification_kind::look, claim.token});
@@ -186,8 +192,8 @@ void coordinator::on_notification(std::size_t server, const store::notification&
   if (!c) return;
   const bool is_revoked = n.kind == notification_kind::revoked;
   if (is_revoked) {
-    if (n.token && n.token < c->machine.claim().token) return;  // a former claim of that owner
-    c->revoked_until = rounds_.now() + c->machine.claim().ttl;
+    if (n.token && n.token < c->machine.hold().token) return;  // a former claim of that owner
+    c->revoked_until = rounds_.now() + c->machine.hold().ttl;
     if (!c->machine.holds()) carry_out(c, c->machine.doubt(rounds_.now(), server));
   }
   if (is_revoked || n.kind == notification_kind::release_requested)
@@ -282,7 +288,8 @@ void coordinator::remove_own_set() {
 /// Refuses claims that do not hold yet. One that waits, and that nobody asks for at the moment, looks.
 void coordinator::refuse_claims(const failure& reason) {
   rounds_.cancel(meeting_);
-  for (auto& [r, done] : std::exchange(parked_, {})) answer(std::move(done), store::request_error{reason});
+  for (auto& [claim, done] : std::exchange(parked_, {}))
+    answer(std::move(done), store::request_error{reason});
   std::vector<claim_ptr> all;
   for (const auto& [owner, each] : claims_)
     if (!each->machine.holds()) all.push_back(each);
@@ -291,16 +298,14 @@ void coordinator::refuse_claims(const failure& reason) {
     if (each->done)
       refuse(each, reason);
     else
-      to_.notify({each->machine.claim().owner, notification_kind::look, each->machine.claim().token});
+      to_.notify({each->machine.hold().owner, notification_kind::look, each->machine.hold().token});
   }
 }
 
 /// Nobody has to find out later whether it was granted; but a minority may have it.
 void coordinator::refuse(const claim_ptr& c, const failure& reason) {
-  request r = c->machine.claim();
-  r.kind = task::withdraw;
   on_reply done = std::exchange(c->done, nullptr);
-  release(std::move(r), nullptr);
+  end(c->machine.hold(), false, nullptr);
   answer(std::move(done), store::request_error{reason});
 }
 
@@ -310,15 +315,15 @@ void coordinator::refuse(const claim_ptr& c, const failure& reason) {
 /// renewal is of a hold that nobody keeps any more, until it ends by itself. A server that does not hear of
 /// it lets the hold end with the ttl of its last renewal; the others decide. If a majority has lost it, the
 /// rest of the servers keep it all the same: those that have forgotten it grant nothing yet.
-void coordinator::renew(const request& batch, on_reply done) {
+void coordinator::renew(const tickets::renew& batch, on_reply done) {
   if (batch.is_last) {
-    forget(batch.batch.front().owner);
-    return withdrawals_.send_last(batch, renewal_of(batch.batch, nullptr), std::move(done));
+    forget(batch.holds.front().owner);
+    return withdrawals_.send_last(batch, renewal_of(batch.holds, nullptr), std::move(done));
   }
   const auto at_server = [this](const owner_id& owner, std::size_t server, bool has_it) {
     claim_at_missing(owner, server, has_it);
   };
-  rounds_.ask_all(batch, renewal_of(batch.batch, at_server), std::move(done));
+  rounds_.ask_all(batch, renewal_of(batch.holds, at_server), std::move(done));
 }
 
 /// What a majority says of a renewal. \param at_server called once for each hold and each server that has
@@ -384,16 +389,15 @@ void coordinator::claim_at_missing(const owner_id& owner, std::size_t server, bo
   });
 }
 
-void coordinator::release(request r, on_reply done) {
-  if (const claim_ptr c = find(r.owner)) {
-    if (r.ttl == duration{}) r.ttl = c->machine.claim().ttl;
-    r.met_foreign = c->machine.has_met_foreign() && r.kind == task::release;
-    forget(r.owner);
+/// \param was_held a holder of another library may have ended a hold of ours, and no claim that waits.
+void coordinator::end(store::hold h, bool was_held, on_reply done) {
+  bool met_foreign = false;
+  if (const claim_ptr c = find(h.owner)) {
+    if (h.ttl == duration{}) h.ttl = c->machine.hold().ttl;
+    met_foreign = was_held && c->machine.has_met_foreign();
+    forget(h.owner);
   }
-  r.metadata.reset();
-  r.step = tickets::ballot_step::none;
-  r.last = rounds_.clocks().last();
-  withdrawals_.send(r, std::move(done));
+  withdrawals_.send({{}, std::move(h), rounds_.clocks().last(), met_foreign}, std::move(done));
 }
 
 /// Changes a hold on a majority.
@@ -435,66 +439,71 @@ void coordinator::view(const request& r, const View& view_of, on_reply done) {
       std::move(done));
 }
 
-void coordinator::inspect(const request& r, on_reply done) {
+void coordinator::inspect(const tickets::inspect& r, on_reply done) {
   view<std::optional<lock_state>>(
       r, [this, name = r.name](const state_answers& all) { return view_of(name, all, rounds_.majority()); },
       std::move(done));
 }
 
-/// Ends holds by force, or asks for their release. By the owners of the holds: a server that has granted a
-/// claim may not know its final token.
-void coordinator::for_each_hold(const request& r, on_reply done) {
-  request look;
-  look.kind = task::inspect;
-  look.name = r.name;
-  look.waiters_read = 0;
-  inspect(look, [this, r, done = std::move(done)](const outcome& o) {
-    if (std::holds_alternative<store::request_error>(o)) return done(o);
-    const auto* const state = reply_in<std::optional<lock_state>>(o);
-    std::vector<claim_state> holders;
-    bool is_foreign = false;
-    if (state != nullptr && *state) {
-      for (const claim_state& each : (*state)->holders) {
-        if (!owner_id::from_hex(each.owner)) {
-          is_foreign = true;
-        } else if (each.token >= r.token && each.token <= r.last) {
-          holders.push_back(each);
-        }
-      }
-    }
-    if (holders.empty() && is_foreign) {
-      return done(store::request_error{
-          {errc::wrong_type,
-           r.kind == task::request_release
-               ? "a client of another library holds the lock, which cannot be asked"
-               : "a client of another library holds the lock, and Holdfast leaves its keys alone; "
-                 "delete them on the servers if no program works under that lock"}});
-    }
-    send_for_each(r, holders, done);
-  });
+/// By the owners of the holds: a server that has granted a claim may not know its final token. No claim's
+/// number is above its token.
+void coordinator::force_release(const tickets::force_release& r, on_reply done) {
+  for_each_hold(
+      r.name, r.first, r.last,
+      [name = r.name](const owner_id& owner, fencing_token token) {
+        return tickets::end_hold{{}, name, owner, token};
+      },
+      "a client of another library holds the lock, and Holdfast leaves its keys alone; delete them on the "
+      "servers if no program works under that lock",
+      std::move(done));
 }
 
-void coordinator::send_for_each(const request& of, const std::vector<claim_state>& holders,
-                                const on_reply& done) {
-  if (holders.empty()) return done(tickets::reply{tickets::count{0}});
+void coordinator::request_release(const tickets::request_release& r, on_reply done) {
+  for_each_hold(
+      r.name, r.first, r.last,
+      [name = r.name, reason = r.reason](const owner_id& owner, fencing_token /*token*/) {
+        return tickets::ask_owner{{}, name, owner, reason};
+      },
+      "a client of another library holds the lock, which cannot be asked", std::move(done));
+}
+
+/// Sends a request for each hold of the name with these tokens. \param foreign says that there is none, but
+/// one of another library.
+void coordinator::for_each_hold(const std::string& name, fencing_token first, fencing_token last,
+                                request_for about, const char* foreign, on_reply done) {
+  inspect({name, 0},
+          [this, first, last, about = std::move(about), foreign, done = std::move(done)](const outcome& o) {
+            if (std::holds_alternative<store::request_error>(o)) return done(o);
+            const auto* const state = reply_in<std::optional<lock_state>>(o);
+            std::vector<request> requests;
+            bool is_foreign = false;
+            if (state != nullptr && *state) {
+              for (const claim_state& each : (*state)->holders) {
+                if (const auto owner = owner_id::from_hex(each.owner); !owner) {
+                  is_foreign = true;
+                } else if (each.token >= first && each.token <= last) {
+                  requests.push_back(about(*owner, each.token));
+                }
+              }
+            }
+            if (requests.empty() && is_foreign)
+              return done(store::request_error{{errc::wrong_type, foreign}});
+            send_all(requests, done);
+          });
+}
+
+void coordinator::send_all(const std::vector<request>& requests, const on_reply& done) {
+  if (requests.empty()) return done(tickets::reply{tickets::count{0}});
   struct ends {
     std::size_t due = 0;
     std::size_t ended = 0;
     std::optional<outcome> problem;
   };
   const auto all = std::make_shared<ends>();
-  all->due = holders.size();
-  for (const claim_state& each : holders) {
-    request r = of;
-    r.token = {};
-    r.owner = *owner_id::from_hex(each.owner);
-    r.last = request{}.last;
-    if (r.kind == task::force_release) {
-      r.step = tickets::ballot_step::end;
-      r.last = each.token;  // no claim's number is above its token
-    }
+  all->due = requests.size();
+  for (const request& each : requests) {
     rounds_.ask_all(
-        r,
+        each,
         [this](const outcomes& heard, bool is_last) -> std::optional<outcome> {
           if (!is_last && !rounds_.is_complete(heard)) return std::nullopt;
           if (count_of<tickets::count>(heard) < rounds_.majority()) return rounds_.too_few(heard);

@@ -75,10 +75,11 @@ class coordinator {
   void dispatch(tickets::request r, on_reply done);
   void answer(on_reply done, outcome o);
 
-  void claim(tickets::request r, on_reply done);
+  void claim(const store::claim_ptr& claim, on_reply done);
+  void look(const owner_id& owner, on_reply done);
   void ask_for_time();
   void begin_parked();
-  void begin_claim(tickets::request r, on_reply done);
+  void begin_claim(const store::claim_ptr& claim, on_reply done);
   void carry_out(const claim_ptr& c, contender::step s);
   [[nodiscard]] claim_ptr find(const owner_id& owner) const;
   void forget(const owner_id& owner);
@@ -89,20 +90,23 @@ class coordinator {
   void refuse_claims(const failure& reason);
   void refuse(const claim_ptr& c, const failure& reason);
 
-  void renew(const tickets::request& batch, on_reply done);
+  void renew(const tickets::renew& batch, on_reply done);
   [[nodiscard]] rounds::decision renewal_of(
       std::vector<store::hold> holds,
       std::function<void(const owner_id&, std::size_t server, bool has_it)> at_server) const;
   [[nodiscard]] bool counts(const owner_id& owner, std::size_t server) const;
   void claim_at_missing(const owner_id& owner, std::size_t server, bool has_it);
-  void release(tickets::request r, on_reply done);
+  void end(store::hold h, bool was_held, on_reply done);
   void change(const tickets::request& r, on_reply done);
   template <class Answer, class View>
   void view(const tickets::request& r, const View& view_of, on_reply done);
-  void inspect(const tickets::request& r, on_reply done);
-  void for_each_hold(const tickets::request& r, on_reply done);
-  void send_for_each(const tickets::request& of, const std::vector<claim_state>& holders,
-                     const on_reply& done);
+  void inspect(const tickets::inspect& r, on_reply done);
+  void force_release(const tickets::force_release& r, on_reply done);
+  void request_release(const tickets::request_release& r, on_reply done);
+  using request_for = std::function<tickets::request(const owner_id&, fencing_token)>;
+  void for_each_hold(const std::string& name, fencing_token first, fencing_token last, request_for about,
+                     const char* foreign, on_reply done);
+  void send_all(const std::vector<tickets::request>& requests, const on_reply& done);
 
   const voting_terms terms_;
   transport& to_;
@@ -110,7 +114,7 @@ class coordinator {
   withdrawals withdrawals_;
   server_set set_;
   std::unordered_map<owner_id, claim_ptr> claims_;
-  std::vector<std::pair<tickets::request, on_reply>> parked_;  // until the servers and their clocks are known
+  std::vector<std::pair<store::claim_ptr, on_reply>> parked_;  // until the servers and their clocks are known
   admission admission_;
   store::scheduler::timer meeting_ = 0;  // ends a wait for servers
   bool is_time_due_ = false;             // the servers are being asked for their clocks

@@ -5,7 +5,6 @@
 namespace holdfast::quorum {
 
 using tickets::request;
-using tickets::task;
 
 struct rounds::round {
   outcomes all;
@@ -38,7 +37,8 @@ void rounds::soon(std::function<void()> action) {
 
 void rounds::send_to(std::size_t server, request r, on_reply done) {
   const time_point sent = now();
-  const bool ends = is_release(r.kind) || r.is_last;
+  const auto* const renewal = std::get_if<tickets::renew>(&r);
+  const bool ends = is_release(r) || (renewal != nullptr && renewal->is_last);
   if (ends) {
     ++endings_;
     last_ending_ = sent;
@@ -107,10 +107,10 @@ void rounds::limit(const std::shared_ptr<round>& all, time_point begun) {
 }
 
 void rounds::send_part(const std::shared_ptr<round>& all, std::size_t server, request r) {
-  const bool continues = r.kind == task::list || r.kind == task::inspect;
-  send_to(server, r, [this, all, server, continues, r](const outcome& o) mutable {
-    if (const auto* next = reply_in<tickets::more>(o); continues && next != nullptr && all->done) {
-      r.listed = next->listed;
+  send_to(server, r, [this, all, server, r](const outcome& o) mutable {
+    auto* const listed = tickets::listed_in(r);
+    if (const auto* next = reply_in<tickets::more>(o); listed != nullptr && next != nullptr && all->done) {
+      *listed = next->listed;
       cancel(all->limit);
       limit(all, now());
       return send_part(all, server, std::move(r));

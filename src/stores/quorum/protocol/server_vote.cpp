@@ -39,7 +39,7 @@ void server_vote::take_place(const tickets::place& place, fencing_token token) {
   // A new grant begins with the metadata of its request.
   if (shown == shown_token::unsure || ballot.grant != place.vote->grant) shown = shown_token::accepted;
   ballot = *place.vote;
-  refuses = sent_step == tickets::ballot_step::accept && ballot.accepted != token && ballot.fence < token;
+  refuses = last_request == request::accept && ballot.accepted != token && ballot.fence < token;
 }
 
 std::chrono::microseconds server_vote::clock_at(time_point now) const {

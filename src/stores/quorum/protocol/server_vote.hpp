@@ -60,8 +60,10 @@ struct server_vote {
     return shown == shown_token::written || (shown == shown_token::accepted && ballot.accepted == token);
   }
 
+  enum class request : std::uint8_t { vote, yield, accept, annotate };
+
   store::single_flight requests;
-  tickets::ballot_step sent_step{};  // of the last request
+  request last_request{};
   time_point sent;
   standing at = standing::unknown;
   shown_token shown = shown_token::accepted;

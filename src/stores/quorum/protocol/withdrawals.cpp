@@ -10,8 +10,6 @@
 
 namespace holdfast::quorum {
 
-using tickets::request;
-
 namespace {
 
 using namespace std::chrono_literals;
@@ -21,8 +19,8 @@ constexpr duration longest_pause = 800ms;
 
 }  // namespace
 
-void withdrawals::send(const request& r, rounds::on_reply done) {
-  const auto w = std::make_shared<const pending_withdrawal>(pending_withdrawal{r, to_.now() + r.ttl});
+void withdrawals::send(const tickets::retract& r, rounds::on_reply done) {
+  const auto w = std::make_shared<const pending_withdrawal>(pending_withdrawal{r, to_.now() + r.hold.ttl});
   to_.ask_all(
       r,
       [this](const outcomes& heard, bool is_last) -> std::optional<rounds::outcome> {
@@ -35,15 +33,9 @@ void withdrawals::send(const request& r, rounds::on_reply done) {
       std::move(done), [this, w](std::size_t server) { repeat(server, w, first_pause); });
 }
 
-void withdrawals::send_last(const request& renewal, rounds::decision decide, rounds::on_reply done) {
-  const store::hold& hold = renewal.batch.front();
-  request r;
-  r.kind = tickets::task::withdraw;
-  r.name = hold.name;
-  r.owner = hold.owner;
-  r.ttl = hold.ttl;
-  r.last = to_.clocks().last();
-  const auto w = std::make_shared<const pending_withdrawal>(pending_withdrawal{r, to_.now() + r.ttl});
+void withdrawals::send_last(const tickets::renew& renewal, rounds::decision decide, rounds::on_reply done) {
+  const tickets::retract r{{}, renewal.holds.front(), to_.clocks().last()};
+  const auto w = std::make_shared<const pending_withdrawal>(pending_withdrawal{r, to_.now() + r.hold.ttl});
   const auto withdrawn = std::make_shared<std::vector<char>>(to_.servers(), false);
   to_.ask_all(
       renewal,
@@ -60,7 +52,7 @@ void withdrawals::send_last(const request& renewal, rounds::decision decide, rou
 }
 
 void withdrawals::withdraw_at(std::size_t server, const pending& w, duration pause) {
-  if (is_superseded_(w->withdrawal.owner)) return;
+  if (is_superseded_(w->withdrawal.hold.owner)) return;
   to_.send_to(server, w->withdrawal, [this, server, w, pause](const rounds::outcome& o) {
     if (std::holds_alternative<store::request_error>(o)) repeat(server, w, pause);
   });

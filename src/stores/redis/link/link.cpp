@@ -41,7 +41,7 @@ void link::send(tickets::request request, on_reply handler) {
     });
     return;
   }
-  const bool urgent = !tickets::is_release(request.kind);
+  const bool urgent = !tickets::is_release(request);
   auto c = std::make_unique<pending_command>();
   c->fsm.emplace(std::move(request), settings_.speech, client_);
   c->handler = std::move(handler);

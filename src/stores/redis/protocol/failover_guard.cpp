@@ -110,17 +110,20 @@ std::optional<failover_guard::pause> failover_guard::pause_at(store::time_point 
   return pause{{errc::unavailable, std::move(message)}, left, ends_};
 }
 
-std::optional<failure> outlasts_guard(const tickets::request& claim, const dialect& in) {
-  if (claim.kind != tickets::task::acquire || in.guard.count() == 0 || claim.ttl <= in.guard)
-    return std::nullopt;
+std::optional<failure> outlasts_guard(const tickets::request& request, const dialect& in) {
+  const auto* const made = std::get_if<tickets::acquire>(&request);
+  if (made == nullptr || in.guard.count() == 0) return std::nullopt;
+  const store::claim& claim = *made->claim;
+  const duration ttl = store_ttl(claim);
+  if (ttl <= in.guard) return std::nullopt;
   const auto seconds = [](duration length) {
     return std::to_string(std::chrono::ceil<std::chrono::seconds>(length).count()) + "s";
   };
-  return failure{
-      errc::invalid_argument,
-      "a ttl of " + seconds(claim.ttl) + (claim.grace.count() == 0 ? "" : " (its grace included)") +
-          " is longer than the " + in.guard_option + " of " + seconds(in.guard) + "; give the store's URL " +
-          in.guard_option + "=" + seconds(claim.ttl) + " or more on all clients, or take a shorter ttl"};
+  return failure{errc::invalid_argument,
+                 "a ttl of " + seconds(ttl) + (claim.grace.count() == 0 ? "" : " (its grace included)") +
+                     " is longer than the " + in.guard_option + " of " + seconds(in.guard) +
+                     "; give the store's URL " + in.guard_option + "=" + seconds(ttl) +
+                     " or more on all clients, or take a shorter ttl"};
 }
 
 }  // namespace holdfast::redis

@@ -103,6 +103,6 @@ class failover_guard {
 
 /// A hold that outlasts the guard could be forgotten in a failover, and be granted again while it is held.
 /// \return why the claim is not made; empty: it may be made.
-[[nodiscard]] std::optional<failure> outlasts_guard(const tickets::request& claim, const dialect& in);
+[[nodiscard]] std::optional<failure> outlasts_guard(const tickets::request& request, const dialect& in);
 
 }  // namespace holdfast::redis

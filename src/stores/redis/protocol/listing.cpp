@@ -50,7 +50,7 @@ bool listing::hear_scan(const value& reply, const dialect& in) {
 }
 
 std::size_t listing::append_details(std::string& out) const {
-  const script s = script_of(tickets::task::inspect);
+  const script s = {text::inspect_sha1, text::inspect};
   std::size_t n = 0;
   for (auto lock = found.begin(); lock != found.end() && n < names_at_once; ++lock, ++n) {
     // One script in full, because the server may not have it.

@@ -17,18 +17,18 @@ constexpr std::int64_t is_shared = 2;
 
 }  // namespace
 
-moving_renewal::moving_renewal(tickets::request whole, const dialect& in)
+moving_renewal::moving_renewal(tickets::renew whole, const dialect& in)
     : whole_{std::move(whole)},
       in_{in},
-      kept_(whole_.batch.size()),
-      asked_holders_(whole_.batch.size()),
-      missing_{whole_.batch.size()} {}
+      kept_(whole_.holds.size()),
+      asked_holders_(whole_.holds.size()),
+      missing_{whole_.holds.size()} {}
 
 std::vector<moving_renewal::step> moving_renewal::begin() const {
   std::vector<step> steps;
-  steps.reserve(whole_.batch.size());
-  for (std::size_t i = 0; i < whole_.batch.size(); ++i)
-    steps.push_back(step_for(i, keys::of(in_.prefix, whole_.batch[i].name).lock));
+  steps.reserve(whole_.holds.size());
+  for (std::size_t i = 0; i < whole_.holds.size(); ++i)
+    steps.push_back(step_for(i, keys::of(in_.prefix, whole_.holds[i].name).lock));
   return steps;
 }
 
@@ -36,7 +36,7 @@ moving_renewal::step moving_renewal::step_for(std::size_t hold, std::string key)
   const auto milliseconds = [](duration d) {
     return std::chrono::ceil<std::chrono::milliseconds>(d).count();
   };
-  const store::hold& of = whole_.batch.at(hold);
+  const store::hold& of = whole_.holds.at(hold);
   const std::int64_t keep = std::max<std::int64_t>(in_.keep.count(), 2 * milliseconds(of.ttl));
   step s{hold, std::move(key), {}};
   append(s.command, {"EVAL", text::renew_key, "1", s.key, of.owner.hex(),
@@ -48,7 +48,7 @@ std::optional<moving_renewal::step> moving_renewal::take(std::size_t hold, const
   const bool is_number = reply != nullptr && reply->is(value::kind::number);
   if (is_number && reply->number == is_shared && !asked_holders_.at(hold)) {
     asked_holders_[hold] = true;
-    return step_for(hold, keys::of(in_.prefix, whole_.batch.at(hold).name).holders);
+    return step_for(hold, keys::of(in_.prefix, whole_.holds.at(hold).name).holders);
   }
   kept_.at(hold) = is_number && reply->number == is_kept;
   --missing_;

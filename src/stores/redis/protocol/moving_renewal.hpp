@@ -29,7 +29,7 @@ class moving_renewal {
   };
 
   /// \param in must outlive the object.
-  moving_renewal(tickets::request whole, const dialect& in);
+  moving_renewal(tickets::renew whole, const dialect& in);
 
   /// One for each hold.
   [[nodiscard]] std::vector<step> begin() const;
@@ -42,7 +42,7 @@ class moving_renewal {
  private:
   [[nodiscard]] step step_for(std::size_t hold, std::string key) const;
 
-  tickets::request whole_;
+  tickets::renew whole_;
   const dialect& in_;
   std::vector<bool> kept_;
   std::vector<bool> asked_holders_;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/hold_token.hpp"
@@ -21,7 +22,6 @@ using tickets::paused;
 using tickets::place;
 using tickets::refused;
 using tickets::reply;
-using tickets::task;
 
 namespace {
 
@@ -281,41 +281,55 @@ inspected_part part_of(std::string name, const value& v) {
   return part;
 }
 
+namespace {
+
+/// An acquisition cannot use the answer of another script.
+reply standing_in(reply r, bool may_be_gone) {
+  const bool is_gone = std::holds_alternative<nothing>(r);
+  if (!std::holds_alternative<place>(r) && is_gone != may_be_gone) throw misunderstood{};
+  return r;
+}
+
+tickets::link::outcome holds_in(const value& v, const char* foreign) {
+  if (v.is(value::kind::list) && v.items.size() == 1)
+    return store::request_error{{errc::wrong_type, foreign}};
+  return reply{count{static_cast<std::size_t>(number_of(v))}};
+}
+
+constexpr const char* cannot_be_asked = "a client of another library holds the lock, which cannot be asked";
+constexpr const char* is_left_alone =
+    "a client of another library holds the lock, and Holdfast leaves its key alone; delete the key if no "
+    "program works under that lock";
+
+/// The outcome of each request.
+struct reader {
+  using outcome = tickets::link::outcome;
+  const value& v;
+
+  outcome operator()(const tickets::acquire& /*r*/) const { return standing_in(place_in(v), false); }
+  outcome operator()(const tickets::find& /*r*/) const { return standing_in(place_in(v), true); }
+  outcome operator()(const tickets::look& /*r*/) const { return standing_in(place_in(v), true); }
+  outcome operator()(const tickets::vote& /*r*/) const { return standing_in(vote_in(v), false); }
+  outcome operator()(const tickets::yield& /*r*/) const { return standing_in(vote_in(v), true); }
+  outcome operator()(const tickets::accept& /*r*/) const { return standing_in(vote_in(v), true); }
+  outcome operator()(const tickets::renew& r) const { return reply{kept_in(v, r.holds.size())}; }
+  outcome operator()(const store::hold& /*changed*/) const { return change(); }
+  outcome operator()(const tickets::retract& /*r*/) const { return change(); }
+  outcome operator()(const tickets::request_release& /*r*/) const { return holds_in(v, cannot_be_asked); }
+  outcome operator()(const tickets::ask_owner& /*r*/) const { return holds_in(v, cannot_be_asked); }
+  outcome operator()(const tickets::force_release& /*r*/) const { return holds_in(v, is_left_alone); }
+  outcome operator()(const tickets::end_hold& /*r*/) const { return holds_in(v, is_left_alone); }
+  outcome operator()(const tickets::inspect& /*r*/) const { throw misunderstood{}; }
+  outcome operator()(const tickets::list& /*r*/) const { throw misunderstood{}; }
+
+ private:
+  [[nodiscard]] outcome change() const { return number_of(v) != 0 ? reply{done{}} : reply{nothing{}}; }
+};
+
+}  // namespace
+
 tickets::link::outcome outcome_of(const tickets::request& request, const value& v) {
-  switch (request.kind) {
-    case task::acquire:
-    case task::find:
-    case task::look: {
-      reply r = request.step == tickets::ballot_step::none ? place_in(v) : vote_in(v);
-      // An acquisition cannot use the answer of another script.
-      const bool none = std::holds_alternative<nothing>(r);
-      const bool fits = std::holds_alternative<place>(r) || (request.kind == task::acquire) != none;
-      if (!fits) throw misunderstood{};
-      return r;
-    }
-    case task::renew: return reply{kept_in(v, request.batch.size())};
-    case task::release:
-    case task::withdraw:
-    case task::downgrade:
-    case task::annotate: return number_of(v) != 0 ? reply{done{}} : reply{nothing{}};
-    case task::request_release:
-      if (v.is(value::kind::list) && v.items.size() == 1) {
-        return store::request_error{
-            {errc::wrong_type, "a client of another library holds the lock, which cannot be asked"}};
-      }
-      return reply{count{static_cast<std::size_t>(number_of(v))}};
-    case task::force_release:
-      if (v.is(value::kind::list) && v.items.size() == 1) {
-        return store::request_error{
-            {errc::wrong_type,
-             "a client of another library holds the lock, and Holdfast leaves its key "
-             "alone; delete the key if no program works under that lock"}};
-      }
-      return reply{count{static_cast<std::size_t>(number_of(v))}};
-    case task::inspect:
-    case task::list: break;
-  }
-  throw misunderstood{};
+  return std::visit(reader{v}, request);
 }
 
 /// Redis 6 wraps the errors of a script: "ERR Error running script (...): @user_script:12: READONLY ...".

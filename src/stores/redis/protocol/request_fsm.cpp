@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <variant>
 
 #include "base/release_request.hpp"
 #include "stores/redis/protocol/keys.hpp"
@@ -16,7 +17,6 @@ namespace holdfast::redis {
 
 using tickets::place;
 using tickets::reply;
-using tickets::task;
 
 namespace {
 
@@ -30,14 +30,15 @@ std::string text_of(fencing_token token) {
 std::int64_t milliseconds_in(duration d) { return std::chrono::ceil<std::chrono::milliseconds>(d).count(); }
 
 /// Whether the claim is exclusive: then its script needs neither capacity nor weight.
-bool takes_all(const tickets::request& claim) {
-  return claim.weight == store::full_capacity && claim.capacity == store::full_capacity;
-}
+bool takes_all(const store::claim& of) { return of.mode == mode::exclusive; }
 
 /// Whether a script may grant, and takes the argument that forbids it.
-bool may_grant(task kind) {
-  return kind != task::renew && kind != task::annotate && kind != task::request_release &&
-         kind != task::inspect && kind != task::list;
+bool may_grant(const tickets::request& r) {
+  const bool grants_nothing =
+      std::holds_alternative<tickets::renew>(r) || std::holds_alternative<tickets::annotate>(r) ||
+      std::holds_alternative<tickets::request_release>(r) || std::holds_alternative<tickets::ask_owner>(r) ||
+      std::holds_alternative<tickets::inspect>(r) || std::holds_alternative<tickets::list>(r);
+  return !grants_nothing;
 }
 
 /// The last argument of a script that is to grant nothing.
@@ -53,12 +54,13 @@ store::request_error nonsense() {
 
 request_fsm::request_fsm(tickets::request request, const dialect& in, const owner_id& client)
     : request_{std::move(request)}, in_{&in}, client_{client} {
-  if (request_.kind == task::inspect) {
-    if (request_.listed == nullptr) request_.listed = std::make_shared<inspection>(request_.waiters_read);
-    inspection_ = std::static_pointer_cast<inspection>(request_.listed);
+  if (auto* const one = std::get_if<tickets::inspect>(&request_)) {
+    if (one->listed == nullptr) one->listed = std::make_shared<inspection>(one->waiters_read);
+    inspection_ = std::static_pointer_cast<inspection>(one->listed);
   }
-  if (request_.kind != task::list) return;
-  listing_ = std::static_pointer_cast<listing>(request_.listed);
+  const auto* const all = std::get_if<tickets::list>(&request_);
+  if (all == nullptr) return;
+  listing_ = std::static_pointer_cast<listing>(all->listed);
   if (listing_ == nullptr) listing_ = std::make_shared<listing>();
   stage_ = listing_->scanned ? stage::details : stage::scan;
 }
@@ -123,9 +125,9 @@ std::optional<request_fsm::outcome> request_fsm::refusal(const std::string& erro
     t.maybe_executed = true;  // the claim is in the queue
   } else {
     redirection_ = redirection_in(error);
-    is_between_servers_ = request_.kind == task::renew && error.starts_with("TRYAGAIN ");
+    is_between_servers_ = std::holds_alternative<tickets::renew>(request_) && error.starts_with("TRYAGAIN ");
   }
-  if (t.reason.code != errc::wrong_type || request_.name.empty()) return t;
+  if (t.reason.code != errc::wrong_type || name_of(request_).empty()) return t;
   stage_ = stage::type;
   return std::nullopt;
 }
@@ -146,19 +148,20 @@ store::request_error request_fsm::wrong_type(const std::string& type) const {
 
 /// The next part is a request of its own, with a limit of its own.
 request_fsm::outcome request_fsm::hear_inspection(const value& reply) const {
-  if (!inspection_->hear(request_.name, reply)) return tickets::reply{tickets::more{inspection_}};
+  if (!inspection_->hear(std::string{name_of(request_)}, reply))
+    return tickets::reply{tickets::more{inspection_}};
   return explain_pause(outcome{tickets::reply{inspection_->take()}});
 }
 
 std::optional<request_fsm::outcome> request_fsm::hear_script(const value& reply) {
-  if (request_.kind == task::inspect) return hear_inspection(reply);
+  if (inspection_ != nullptr) return hear_inspection(reply);
   outcome o = explain_pause(outcome_of(request_, reply));
   const auto* heard = std::get_if<tickets::reply>(&o);
   const auto* at = heard != nullptr ? std::get_if<place>(heard) : nullptr;
   if (at != nullptr && !at->granted && !is_placed_ && channels_ != nullptr && !is_listening()) {
     is_placed_ = true;
-    request_.kind = task::look;
-    request_.token = at->token;
+    if (const auto* const made = std::get_if<tickets::acquire>(&request_))
+      request_ = tickets::look{hold_of(*made->claim, at->token)};
     stage_ = stage::script;
     return std::nullopt;
   }
@@ -184,7 +187,7 @@ request_fsm::outcome request_fsm::explain_pause(outcome of_script) const {
   if (auto* const state = std::get_if<std::optional<lock_state>>(heard)) {
     if (!*state) {
       state->emplace();
-      (*state)->name = request_.name;
+      (*state)->name = name_of(request_);
     }
     (*state)->paused_for = paused_->left;
     (*state)->pause_reason = paused_->reason.message;
@@ -217,7 +220,8 @@ request_fsm::outcome request_fsm::hear_details(const std::vector<value>& replies
   const value& first = replies.front();
   if (listing_->follows && first.is(value::kind::error)) redirection_ = redirection_in(first.text);
   if (redirection_) return request_error_of(first.text);
-  if (auto problem = listing_->hear_details(replies, *in_, request_.idle)) return std::move(*problem);
+  if (auto problem = listing_->hear_details(replies, *in_, std::get<tickets::list>(request_).idle))
+    return std::move(*problem);
   return so_far(true);
 }
 
@@ -232,136 +236,177 @@ bool request_fsm::is_listening() const { return channels_->has(slot_of(lock_key(
 /// A claim that waits hears of its grant on the channel of its slot. It looks after it has begun to listen,
 /// so that it misses nothing. A claim that is granted at once needs no channel.
 bool request_fsm::say_listen(std::string& out) {
-  if (channels_ == nullptr || request_.kind != task::look || is_listening()) return false;
+  if (channels_ == nullptr || !std::holds_alternative<tickets::look>(request_) || is_listening())
+    return false;
   const std::uint16_t slot = slot_of(lock_key());
   append(out, {"SSUBSCRIBE", channel_of(client_, slot)});
   channels_->add(slot);
   return true;
 }
 
-namespace {
-
 /// The milliseconds for which a name that is not used keeps its fence. One of several servers accepts a
 /// number that is ahead of its clock. It must not forget it before the clock has passed it.
-std::int64_t keep_of(const dialect& in, const tickets::request& r) {
-  const std::int64_t ahead = in.votes ? dialect::furthest_number.count() : 0;
-  return std::max<std::int64_t>(in.keep.count(), 2 * milliseconds_in(tickets::longest_ttl(r))) + ahead;
+std::int64_t request_fsm::keep() const {
+  const std::int64_t ahead = in_->votes ? dialect::furthest_number.count() : 0;
+  return std::max<std::int64_t>(in_->keep.count(), 2 * milliseconds_in(tickets::longest_ttl(request_))) +
+         ahead;
 }
 
-}  // namespace
+/// Appends the call of the script of each request.
+class request_fsm::speaker {
+ public:
+  speaker(const request_fsm& of, std::string& out, bool in_full)
+      : of_{of},
+        out_{out},
+        in_full_{in_full},
+        is_paused_{of.paused_ && may_grant(of.request_)},
+        keep_{of.keep()} {}
 
-void request_fsm::say_script(std::string& out, bool in_full) const {
-  const bool paused = paused_ && may_grant(request_.kind);
-  const script s = in_->votes ? voting_script_of(request_.kind, request_.step) : script_of(request_.kind);
-  const std::int64_t keep = keep_of(*in_, request_);
-  if (request_.kind == task::renew) {
-    begin_call(out, s, in_full, request_.batch.size(), 1 + 2 * request_.batch.size());
-    for (const store::hold& h : request_.batch) append_keys(out, keys::of(in_->prefix, h.name));
-    append_number(out, keep);
-    for (const store::hold& h : request_.batch) {
-      append_bulk_string(out, h.owner.hex());
-      append_number(out, milliseconds_in(h.ttl));
+  void operator()(const tickets::acquire& r) const {
+    say_claim({text::acquire_sha1, text::acquire}, *r.claim, r.claim->wait, std::nullopt);
+  }
+  void operator()(const tickets::vote& r) const {
+    say_claim({quorum_text::claim_sha1, quorum_text::claim}, *r.claim, r.wait, r.number);
+  }
+  void operator()(const tickets::find& r) const { say_look(r, {}); }
+  void operator()(const tickets::look& r) const { say_look(r, r.token ? text_of(r.token) : std::string{}); }
+  void operator()(const tickets::yield& r) const {
+    say_ballot({quorum_text::yield_sha1, quorum_text::yield}, r.hold, std::to_string(r.grant));
+  }
+  void operator()(const tickets::accept& r) const {
+    say_ballot({quorum_text::accept_sha1, quorum_text::accept}, r.hold, text_of(r.hold.token));
+  }
+  void operator()(const tickets::renew& r) const {
+    begin_call(out_, {text::renew_sha1, text::renew}, in_full_, r.holds.size(), 1 + 2 * r.holds.size());
+    for (const store::hold& h : r.holds) append_keys(out_, keys::of(of_.in_->prefix, h.name));
+    say(keep_);
+    for (const store::hold& h : r.holds) {
+      say(h.owner.hex());
+      say(milliseconds_in(h.ttl));
     }
-    return;
   }
-  const keys k = keys::of(in_->prefix, request_.name);
-  const auto begin_with_keys = [&](std::size_t arguments) {
-    begin_call(out, s, in_full, 1, arguments + (paused ? 1 : 0));
-    append_keys(out, k);
-  };
-  switch (request_.kind) {
-    case task::acquire:
-      begin_with_keys((takes_all(request_) ? 5 : 7) + (in_->votes ? 1 : 0));
-      say_claim(out, keep);
-      break;
-    case task::find:
-    case task::look:
-      if (in_->votes) {
-        begin_with_keys(4);
-        append_bulk_string(out, request_.owner.hex());
-        append_number(out, milliseconds_in(request_.ttl));
-        append_number(out, keep);
-        append_bulk_string(out, request_.step == tickets::ballot_step::yield ? std::to_string(request_.grant)
-                                                                             : text_of(request_.token));
-        break;
-      }
-      begin_with_keys(4);
-      append_bulk_string(out, request_.owner.hex());
-      if (request_.token)
-        append_bulk_string(out, text_of(request_.token));
-      else
-        append_bulk_string(out, "");
-      // A claim that is found begins a new ttl, because an earlier request may have been carried out late,
-      // and its ttl began at a time unknown to the client. Also, WAIT waits for writes of this connection: a
-      // script without a write gives replicas nothing to acknowledge.
-      append_number(out, milliseconds_in(request_.ttl));
-      append_number(out, keep);
-      break;
-    case task::release:
-    case task::withdraw:
-      begin_with_keys(2 + (in_->votes ? 1 : 0) + (request_.met_foreign ? 1 : 0));
-      append_bulk_string(out, request_.owner.hex());
-      append_number(out, keep);
-      if (in_->votes) append_bulk_string(out, text_of(request_.last));
-      if (request_.met_foreign) append_bulk_string(out, "foreign");
-      break;
-    case task::downgrade:
-      begin_with_keys(2);
-      append_bulk_string(out, request_.owner.hex());
-      append_number(out, keep);
-      break;
-    case task::annotate:
-      begin_with_keys(2);
-      append_bulk_string(out, request_.owner.hex());
-      append_bulk_string(out, metadata_of(request_));
-      break;
-    case task::request_release:
-      begin_with_keys(4);
-      // At one of several servers a hold is known by its owner: its token there may be another.
-      append_bulk_string(out, in_->votes ? request_.owner.hex() : std::string{});
-      append_bulk_string(out, text_of(request_.token));
-      append_bulk_string(out, text_of(request_.last));
-      append_bulk_string(out, std::string{release_request_mark} + quoted_reason(metadata_of(request_)));
-      break;
-    case task::force_release:
-      if (in_->votes) {
-        begin_with_keys(3);
-        append_bulk_string(out, request_.owner.hex());
-        append_number(out, keep);
-        append_bulk_string(out, text_of(request_.last));
-        break;
-      }
-      begin_with_keys(3);
-      append_number(out, keep);
-      append_bulk_string(out, text_of(request_.token));
-      append_bulk_string(out, text_of(request_.last));
-      break;
-    default: begin_with_keys(inspection::argument_count); inspection_->append_arguments(out);
+  void operator()(const tickets::release& r) const { say_end(release, r.owner, 0); }
+  void operator()(const tickets::withdraw& r) const { say_end(release, r.owner, 0); }
+  void operator()(const tickets::downgrade& r) const {
+    say_end(of_.in_->votes ? script{quorum_text::downgrade_sha1, quorum_text::downgrade}
+                           : script{text::downgrade_sha1, text::downgrade},
+            r.owner, 0);
   }
-  if (paused) append_bulk_string(out, paused_argument(*paused_));
-}
+  void operator()(const tickets::retract& r) const {
+    say_end({quorum_text::release_sha1, quorum_text::release}, r.hold.owner, r.met_foreign ? 2 : 1);
+    say(text_of(r.last));
+    if (r.met_foreign) say("foreign");
+  }
+  void operator()(const tickets::end_hold& r) const {
+    say_end({quorum_text::end_hold_sha1, quorum_text::end_hold}, r.owner, 1);
+    say(text_of(r.last));
+  }
+  void operator()(const tickets::annotate& r) const {
+    begin(of_.in_->votes ? script{quorum_text::annotate_sha1, quorum_text::annotate}
+                         : script{text::annotate_sha1, text::annotate},
+          2);
+    say(r.owner.hex());
+    say(store::text_of(r.metadata));
+  }
+  void operator()(const tickets::request_release& r) const { say_wish({}, r.first, r.last, r.reason); }
+  void operator()(const tickets::ask_owner& r) const {
+    say_wish(r.owner.hex(), {}, tickets::last_token, r.reason);
+  }
+  void operator()(const tickets::force_release& r) const {
+    begin({text::force_release_sha1, text::force_release}, 3);
+    say(keep_);
+    say(text_of(r.first));
+    say(text_of(r.last));
+  }
+  void operator()(const tickets::inspect& /*r*/) const {
+    begin({text::inspect_sha1, text::inspect}, inspection::argument_count);
+    of_.inspection_->append_arguments(out_);
+  }
+  void operator()(const tickets::list& /*r*/) const {}  // which has no script of its own
 
-void request_fsm::say_claim(std::string& out, std::int64_t keep) const {
-  const std::string ttl = std::to_string(milliseconds_in(request_.ttl));
-  append_bulk_string(out, request_.owner.hex());
-  append_bulk_string(out, ttl);
-  append_number(out, keep);
-  append_bulk_string(out, request_.wait ? "1" : "0");
-  std::string claim = client_.hex();
-  if (channels_ != nullptr) claim.append("{").append(tag_in(slot_of(lock_key()))).append("}");
-  for (const std::string& part : {std::to_string(request_.weight), std::to_string(request_.capacity), ttl})
+  /// The last argument, if the script is to grant nothing.
+  void end() const {
+    if (is_paused_) say(paused_argument(*of_.paused_));
+  }
+
+ private:
+  static constexpr script release{text::release_sha1, text::release};
+
+  void say(std::string_view t) const { append_bulk_string(out_, t); }
+  void say(std::int64_t n) const { append_number(out_, n); }
+  void begin(const script& s, std::size_t arguments) const {
+    begin_call(out_, s, in_full_, 1, arguments + (is_paused_ ? 1 : 0));
+    append_keys(out_, keys::of(of_.in_->prefix, name_of(of_.request_)));
+  }
+  void say_claim(const script& s, const store::claim& c, bool wait, std::optional<fencing_token> vote) const;
+  /// A claim that is found begins a new ttl, because an earlier request may have been carried out late, and
+  /// its ttl began at a time unknown to the client. Also, WAIT waits for writes of this connection: a script
+  /// without a write gives replicas nothing to acknowledge.
+  void say_look(const store::hold& h, std::string_view token) const {
+    begin({text::look_sha1, text::look}, 4);
+    say(h.owner.hex());
+    say(token);
+    say(milliseconds_in(h.ttl));
+    say(keep_);
+  }
+  void say_ballot(const script& s, const store::hold& h, std::string_view number_or_grant) const {
+    begin(s, 4);
+    say(h.owner.hex());
+    say(milliseconds_in(h.ttl));
+    say(keep_);
+    say(number_or_grant);
+  }
+  void say_end(const script& s, const owner_id& owner, std::size_t more_arguments) const {
+    begin(s, 2 + more_arguments);
+    say(owner.hex());
+    say(keep_);
+  }
+  void say_wish(std::string_view owner, fencing_token first, fencing_token last,
+                std::string_view reason) const {
+    begin({text::request_release_sha1, text::request_release}, 4);
+    say(owner);
+    say(text_of(first));
+    say(text_of(last));
+    say(std::string{release_request_mark} + quoted_reason(reason));
+  }
+
+  const request_fsm& of_;
+  std::string& out_;
+  const bool in_full_;
+  const bool is_paused_;
+  const std::int64_t keep_;
+};
+
+void request_fsm::speaker::say_claim(const script& s, const store::claim& c, bool wait,
+                                     std::optional<fencing_token> vote) const {
+  begin(s, (takes_all(c) ? 5 : 7) + (vote ? 1 : 0));
+  const std::string ttl = std::to_string(milliseconds_in(store_ttl(c)));
+  say(c.owner.hex());
+  say(ttl);
+  say(keep_);
+  say(wait ? "1" : "0");
+  std::string claim = of_.client_.hex();
+  if (of_.channels_ != nullptr) claim.append("{").append(tag_in(slot_of(of_.lock_key()))).append("}");
+  for (const std::string& part :
+       {std::to_string(store::weight_of(c)), std::to_string(store::capacity_of(c)), ttl})
     claim.append(" ").append(part);
   claim += ' ';
-  if (in_->votes) {
+  if (vote) {
     claim.append("=").append(text_of(fencing_token{}));
-    claim.append("/").append(std::to_string(in_->oldest_number().count())).append(" ");
+    claim.append("/").append(std::to_string(of_.in_->oldest_number().count())).append(" ");
   }
-  claim += metadata_of(request_);
-  append_bulk_string(out, claim);
-  if (in_->votes) append_bulk_string(out, text_of(request_.token));
-  if (takes_all(request_)) return;
-  append_number(out, request_.capacity);
-  append_number(out, request_.weight);
+  claim += store::text_of(c.metadata);
+  say(claim);
+  if (vote) say(text_of(*vote));
+  if (takes_all(c)) return;
+  say(store::capacity_of(c));
+  say(store::weight_of(c));
+}
+
+void request_fsm::say_script(std::string& out, bool in_full) const {
+  const speaker says{*this, out, in_full};
+  std::visit(says, request_);
+  says.end();
 }
 
 std::vector<std::string_view> all_scripts(const dialect& in) {

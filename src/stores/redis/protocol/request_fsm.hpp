@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -62,7 +63,10 @@ class request_fsm {
     details,   // of each of a batch of names
   };
 
-  [[nodiscard]] std::string lock_key() const { return in_->prefix + request_.name; }
+  class speaker;
+
+  [[nodiscard]] std::string lock_key() const { return in_->prefix + std::string{name_of(request_)}; }
+  [[nodiscard]] std::int64_t keep() const;
   std::optional<outcome> refusal(const std::string& error);
   [[nodiscard]] store::request_error wrong_type(const std::string& type) const;
   std::optional<outcome> hear_script(const value& reply);
@@ -75,7 +79,6 @@ class request_fsm {
   void say_script(std::string& out, bool in_full) const;
   bool say_listen(std::string& out);
   [[nodiscard]] bool is_listening() const;
-  void say_claim(std::string& out, std::int64_t keep) const;
 
   tickets::request request_;
   const dialect* in_;

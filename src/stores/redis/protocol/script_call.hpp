@@ -5,19 +5,15 @@
 #include <string>
 #include <string_view>
 
-#include "core/request.hpp"
 #include "stores/redis/protocol/keys.hpp"
 
 namespace holdfast::redis {
 
-/// A script that the server carries out for a task.
+/// A script that the server carries out for a request.
 struct script {
   std::string_view sha1;
   std::string_view text;
 };
-[[nodiscard]] script script_of(tickets::task kind);
-/// The same at one of several servers, which vote.
-[[nodiscard]] script voting_script_of(tickets::task kind, tickets::ballot_step step);
 
 /// Appends the head of a command that calls a script. `append_keys` has to follow for each name, then the
 /// arguments.

@@ -9,21 +9,20 @@
 
 namespace holdfast::redis {
 
-split_renewal::split_renewal(const tickets::request& whole, const std::string& prefix) {
+split_renewal::split_renewal(const tickets::renew& whole, const std::string& prefix) {
   std::map<std::uint16_t, std::size_t> parts;  // by slot
-  for (std::size_t i = 0; i < whole.batch.size(); ++i) {
-    const auto [place, is_new] = parts.try_emplace(slot_of(prefix + whole.batch[i].name), parts_.size());
+  for (std::size_t i = 0; i < whole.holds.size(); ++i) {
+    const auto [place, is_new] = parts.try_emplace(slot_of(prefix + whole.holds[i].name), parts_.size());
     if (is_new) {
       parts_.emplace_back();
-      parts_.back().request.kind = tickets::task::renew;
       parts_.back().request.send_by = whole.send_by;
     }
     part& p = parts_[place->second];
-    p.request.batch.push_back(whole.batch[i]);
+    p.request.holds.push_back(whole.holds[i]);
     p.indices.push_back(i);
   }
   missing_ = parts_.size();
-  answer_.each.resize(whole.batch.size());
+  answer_.each.resize(whole.holds.size());
 }
 
 std::optional<split_renewal::outcome> split_renewal::take(std::size_t part, const outcome& of_part) {

@@ -15,12 +15,12 @@ class split_renewal {
   using outcome = tickets::link::outcome;
 
   struct part {
-    tickets::request request;
+    tickets::renew request;
     std::vector<std::size_t> indices;  // of its holds in the whole batch
   };
 
   /// \param prefix of the locks' keys.
-  split_renewal(const tickets::request& whole, const std::string& prefix);
+  split_renewal(const tickets::renew& whole, const std::string& prefix);
 
   [[nodiscard]] const std::vector<part>& parts() const { return parts_; }
   /// \return the outcome of the whole batch, once every part has one. Where a part has failed, its holds are

@@ -8,8 +8,6 @@
 
 namespace holdfast::sql {
 
-using tickets::task;
-
 namespace {
 
 using namespace std::chrono_literals;
@@ -42,8 +40,8 @@ void link::shut() {
 }
 
 void link::send(tickets::request request, on_reply handler) {
-  const bool urgent = !tickets::is_release(request.kind);
-  if (request.kind == task::acquire) claims_ = true;
+  const bool urgent = !tickets::is_release(request);
+  if (std::holds_alternative<tickets::acquire>(request)) claims_ = true;
   auto c = std::make_unique<pending_call>();
   c->request = std::move(request);
   c->handler = std::move(handler);
@@ -90,7 +88,7 @@ void link::end_session() {
 /// counts.
 bool link::proves_session(const pending_call& c) const {
   if (!settings_.session) return true;
-  return c.request ? !tickets::is_read_only(c.request->kind) : c.call.routine == ping_of_a_session;
+  return c.request ? !tickets::is_read_only(*c.request) : c.call.routine == ping_of_a_session;
 }
 
 /// Where other calls keep the line from being silent, and so from pings, they are followed by one.
@@ -232,7 +230,7 @@ bool link::interpret_answers() {
   for (const auto& each : connection_.completed()) {
     if (std::holds_alternative<std::vector<row>>(*each->result)) connection_.on_success();
     if (!each->request) continue;
-    if (!tickets::is_read_only(each->request->kind)) {
+    if (!tickets::is_read_only(*each->request)) {
       changed = changed || is_tracked();
       sweep_if_due();
     }
@@ -246,7 +244,7 @@ bool link::interpret_answers() {
   return changed;
 }
 
-link::outcome link::outcome_of(const pending_call& c) const {
+link::outcome link::outcome_of(pending_call& c) const {
   if (const auto* refusal = std::get_if<store::request_error>(&*c.result)) {
     store::request_error reason = *refusal;
     reason.reason.message.insert(0, settings_.place + ": ");
@@ -256,8 +254,9 @@ link::outcome link::outcome_of(const pending_call& c) const {
     const auto& rows = std::get<std::vector<row>>(*c.result);
     // A session that has found no tables finds those that are made later: a look may end without a row then,
     // too.
-    const bool is_nothing_there =
-        rows.empty() && c.request->listed == nullptr && connection_.wire().get().is_bare();
+    const auto* const listed = tickets::listed_in(*c.request);
+    const bool is_first = listed == nullptr || *listed == nullptr;
+    const bool is_nothing_there = rows.empty() && is_first && connection_.wire().get().is_bare();
     return is_nothing_there ? reply_of_nothing(*c.request) : reply_of(*c.request, rows);
   } catch (const std::out_of_range&) {
     return store::request_error{

@@ -84,7 +84,7 @@ class link : public runtime::notifying_link, private runtime::multiplexed_connec
   [[nodiscard]] bool interpret_answers();
   [[nodiscard]] bool proves_session(const pending_call& c) const;
   void take_proof(std::optional<store::time_point> proof);
-  [[nodiscard]] outcome outcome_of(const pending_call& c) const;
+  [[nodiscard]] outcome outcome_of(pending_call& c) const;
   void sweep_if_due();
 
   void call_own(call own, rows_handler on_rows = nullptr);

@@ -3,17 +3,16 @@
 #include <algorithm>
 #include <tuple>
 #include <utility>
+#include <variant>
 
 #include "stores/sql/protocol/looks.hpp"
 
 namespace holdfast::sql {
 
-using tickets::task;
-
 namespace {
 
-parameter name_of(const tickets::request& r) { return parameter::of_text(r.name); }
-parameter owner_of(const tickets::request& r) { return parameter::of_bytes(r.owner.bytes()); }
+parameter name_of(const store::hold& h) { return parameter::of_text(h.name); }
+parameter owner_of(const store::hold& h) { return parameter::of_bytes(h.owner.bytes()); }
 parameter token_of(const fencing_token& t) { return parameter::of(static_cast<std::int64_t>(t.value())); }
 
 void append_number(std::string& to, std::uint64_t n, int bytes) {
@@ -49,37 +48,16 @@ std::vector<std::size_t> order_of(const std::vector<store::hold>& holds) {
   return order;
 }
 
-call renewal(const std::vector<store::hold>& holds, std::optional<duration> session) {
-  std::vector<store::hold> sorted;
-  sorted.reserve(holds.size());
-  for (const std::size_t i : order_of(holds)) sorted.push_back(holds[i]);
-  return {"renew", {parameter::of_bytes(packed(sorted, session))}};
-}
-
-tickets::kept renewed(const tickets::request& request, const std::vector<row>& rows) {
+tickets::kept renewed(const tickets::renew& request, const std::vector<row>& rows) {
   const std::string each = text_at(rows.at(0), 0);
   tickets::kept answer;
-  answer.each.assign(request.batch.size(), false);
-  const auto order = order_of(request.batch);
+  answer.each.assign(request.holds.size(), false);
+  const auto order = order_of(request.holds);
   for (std::size_t i = 0; i < order.size(); ++i) {
     answer.each[order[i]] = each.at(i) == '1';
     if (each.at(i) == '2') answer.unsure.push_back(order[i]);  // the row is locked by another transaction
   }
   return answer;
-}
-
-call inspect_call(const tickets::request& request) {
-  const auto so_far = inspection_of(request);
-  return {"inspect_part",
-          {name_of(request), parameter::of(so_far->after), parameter::of(so_far->upto),
-           parameter::of(claims_in_part)}};
-}
-
-call list_call(const tickets::request& request) {
-  const auto so_far = listing_of(request);
-  return {"list_part",
-          {parameter::of(so_far->has_counted), parameter::of_text(so_far->name), parameter::of(so_far->token),
-           parameter::of(names_in_part), parameter::of(counted_in_part)}};
 }
 
 tickets::reply place_at(const std::vector<row>& rows) {
@@ -97,65 +75,114 @@ tickets::reply acquired(const std::vector<row>& rows) {
   }
 }
 
+/// The call of each request.
+struct caller {
+  const owner_id& client;
+  std::optional<duration> session;
+
+  call operator()(const tickets::acquire& r) const {
+    const store::claim& c = *r.claim;
+    return {"acquire",
+            {parameter::of_text(c.name), parameter::of_bytes(c.owner.bytes()),
+             parameter::of_bytes(client.bytes()), parameter::of(store::weight_of(c)),
+             parameter::of(store::capacity_of(c)), ttl(store_ttl(c)),
+             parameter::of_text(store::text_of(c.metadata)), parameter::of(c.wait)}};
+  }
+  call operator()(const tickets::find& r) const { return {"find", {name_of(r), owner_of(r)}}; }
+  call operator()(const tickets::look& r) const {
+    return {"look", {name_of(r), owner_of(r), token_of(r.token), ttl(r.ttl)}};
+  }
+  call operator()(const tickets::renew& r) const {
+    std::vector<store::hold> sorted;
+    sorted.reserve(r.holds.size());
+    for (const std::size_t i : order_of(r.holds)) sorted.push_back(r.holds[i]);
+    return {"renew", {parameter::of_bytes(packed(sorted, session))}};
+  }
+  call operator()(const tickets::release& r) const {
+    return {"release", {name_of(r), owner_of(r), token_of(r.token)}};
+  }
+  call operator()(const tickets::withdraw& r) const { return {"withdraw", {name_of(r), owner_of(r)}}; }
+  call operator()(const tickets::downgrade& r) const {
+    return {"downgrade", {name_of(r), owner_of(r), token_of(r.token), parameter::of(std::int64_t{1})}};
+  }
+  call operator()(const tickets::annotate& r) const {
+    return {"annotate",
+            {name_of(r), owner_of(r), token_of(r.token), parameter::of_text(store::text_of(r.metadata))}};
+  }
+  call operator()(const tickets::request_release& r) const {
+    return {"request_release",
+            {parameter::of_text(r.name), token_of(r.first), token_of(r.last), parameter::of_text(r.reason)}};
+  }
+  /// The routine has the name that users of the servers know.
+  call operator()(const tickets::force_release& r) const {
+    return {"evict", {parameter::of_text(r.name), token_of(r.first), token_of(r.last)}};
+  }
+  call operator()(const tickets::inspect& r) const {
+    const auto so_far = inspection_of(r);
+    return {"inspect_part",
+            {parameter::of_text(r.name), parameter::of(so_far->after), parameter::of(so_far->upto),
+             parameter::of(claims_in_part)}};
+  }
+  call operator()(const tickets::list& r) const {
+    const auto so_far = listing_of(r);
+    return {"list_part",
+            {parameter::of(so_far->has_counted), parameter::of_text(so_far->name),
+             parameter::of(so_far->token), parameter::of(names_in_part), parameter::of(counted_in_part)}};
+  }
+  call operator()(const tickets::to_one_of_several& /*r*/) const { return {}; }
+
+ private:
+  [[nodiscard]] parameter ttl(duration wanted) const {
+    return parameter::of(ttl_of(wanted, session).count());
+  }
+};
+
+/// The reply to each request.
+struct reader {
+  const std::vector<row>& rows;
+
+  tickets::reply operator()(const tickets::acquire& /*r*/) const { return acquired(rows); }
+  tickets::reply operator()(const tickets::find& /*r*/) const { return place_at(rows); }
+  tickets::reply operator()(const tickets::look& /*r*/) const { return place_at(rows); }
+  tickets::reply operator()(const tickets::renew& r) const { return renewed(r, rows); }
+  tickets::reply operator()(const store::hold& /*changed*/) const {
+    return number() != 0 ? tickets::reply{tickets::done{}} : tickets::nothing{};
+  }
+  tickets::reply operator()(const tickets::request_release& /*r*/) const { return count(); }
+  tickets::reply operator()(const tickets::force_release& /*r*/) const { return count(); }
+  tickets::reply operator()(const tickets::inspect& r) const { return inspected(r, rows); }
+  tickets::reply operator()(const tickets::list& r) const { return listed(r, rows); }
+  tickets::reply operator()(const tickets::to_one_of_several& /*r*/) const { return tickets::nothing{}; }
+
+ private:
+  [[nodiscard]] std::int64_t number() const { return number_at(rows.at(0), 0); }
+  [[nodiscard]] tickets::count count() const { return {static_cast<std::size_t>(number())}; }
+};
+
 }  // namespace
 
 call call_of(const tickets::request& request, const owner_id& client, std::optional<duration> session) {
-  const auto name = name_of(request);
-  const auto owner = owner_of(request);
-  const auto token = token_of(request.token);
-  const auto ttl = parameter::of(ttl_of(request.ttl, session).count());
-  switch (request.kind) {
-    case task::acquire:
-      return {"acquire",
-              {name, owner, parameter::of_bytes(client.bytes()), parameter::of(request.weight),
-               parameter::of(request.capacity), ttl, parameter::of_text(metadata_of(request)),
-               parameter::of(request.wait)}};
-    case task::find: return {"find", {name, owner}};
-    case task::look: return {"look", {name, owner, token, ttl}};
-    case task::renew: return renewal(request.batch, session);
-    case task::release: return {"release", {name, owner, token}};
-    case task::withdraw: return {"withdraw", {name, owner}};
-    case task::downgrade: return {"downgrade", {name, owner, token, parameter::of(request.weight)}};
-    case task::annotate: return {"annotate", {name, owner, token, parameter::of_text(metadata_of(request))}};
-    case task::request_release:
-      return {"request_release",
-              {name, token, token_of(request.last), parameter::of_text(metadata_of(request))}};
-    // The routine has the name that users of the servers know.
-    case task::force_release: return {"evict", {name, token, token_of(request.last)}};
-    case task::inspect: return inspect_call(request);
-    case task::list: return list_call(request);
-  }
-  return {};
+  return std::visit(caller{client, session}, request);
 }
 
 tickets::reply reply_of(const tickets::request& request, const std::vector<row>& rows) {
-  switch (request.kind) {
-    case task::acquire: return acquired(rows);
-    case task::find:
-    case task::look: return place_at(rows);
-    case task::renew: return renewed(request, rows);
-    case task::release:
-    case task::withdraw:
-    case task::downgrade:
-    case task::annotate:
-      return number_at(rows.at(0), 0) != 0 ? tickets::reply{tickets::done{}} : tickets::nothing{};
-    case task::request_release:
-    case task::force_release: return tickets::count{static_cast<std::size_t>(number_at(rows.at(0), 0))};
-    case task::inspect: return inspected(request, rows);
-    case task::list: return listed(request, rows);
-  }
-  return tickets::nothing{};
+  return std::visit(reader{rows}, request);
 }
 
 tickets::reply reply_of_nothing(const tickets::request& request) {
-  switch (request.kind) {
-    case task::renew: return tickets::kept{std::vector<bool>(request.batch.size(), false)};
-    case task::request_release:
-    case task::force_release: return tickets::count{0};
-    case task::inspect: return std::optional<lock_state>{};
-    case task::list: return std::vector<lock_summary>{};
-    default: return tickets::nothing{};
-  }
+  struct nobody {
+    tickets::reply operator()(const tickets::renew& r) const {
+      return tickets::kept{std::vector<bool>(r.holds.size(), false)};
+    }
+    tickets::reply operator()(const tickets::force_release& /*r*/) const { return tickets::count{0}; }
+    tickets::reply operator()(const tickets::request_release& /*r*/) const { return tickets::count{0}; }
+    tickets::reply operator()(const tickets::inspect& /*r*/) const { return std::optional<lock_state>{}; }
+    tickets::reply operator()(const tickets::list& /*r*/) const { return std::vector<lock_summary>{}; }
+    tickets::reply operator()(const tickets::acquire& /*r*/) const { return tickets::nothing{}; }
+    tickets::reply operator()(const store::hold& /*r*/) const { return tickets::nothing{}; }
+    tickets::reply operator()(const tickets::to_one_of_several& /*r*/) const { return tickets::nothing{}; }
+  };
+  return std::visit(nobody{}, request);
 }
 
 call sweep_call(duration keep_idle, duration every, std::int64_t limit) {

@@ -47,17 +47,17 @@ void add_counts(lock_summary& in, const row& r) {
 
 }  // namespace
 
-std::shared_ptr<inspection> inspection_of(const tickets::request& request) {
+std::shared_ptr<inspection> inspection_of(const tickets::inspect& request) {
   if (request.listed == nullptr) return std::make_shared<inspection>(request);
   return std::static_pointer_cast<inspection>(request.listed);
 }
 
-std::shared_ptr<listing> listing_of(const tickets::request& request) {
+std::shared_ptr<listing> listing_of(const tickets::list& request) {
   if (request.listed == nullptr) return std::make_shared<listing>();
   return std::static_pointer_cast<listing>(request.listed);
 }
 
-tickets::reply inspected(const tickets::request& request, const std::vector<row>& rows) {
+tickets::reply inspected(const tickets::inspect& request, const std::vector<row>& rows) {
   const auto so_far = inspection_of(request);
   const std::int64_t before = so_far->after;
   if (rows.empty()) return so_far->state;  // forgotten since the last part, if there was one
@@ -87,7 +87,7 @@ tickets::reply inspected(const tickets::request& request, const std::vector<row>
   return tickets::more{so_far, so_far->after > before};
 }
 
-tickets::reply listed(const tickets::request& request, const std::vector<row>& rows) {
+tickets::reply listed(const tickets::list& request, const std::vector<row>& rows) {
   const auto so_far = listing_of(request);
   const std::pair before{so_far->name, so_far->token};
   for (const row& r : rows) {

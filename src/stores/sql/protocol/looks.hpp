@@ -25,7 +25,7 @@ inline constexpr std::int64_t longest_token = INT64_MAX;
 /// read twice. Who holds and who waits is what the first part says: a claim that is granted, or comes,
 /// between two parts is no holder, or is not there.
 struct inspection final : tickets::listing_state {
-  explicit inspection(const tickets::request& of) : upto{of.waiters_read == 0 ? 0 : longest_token} {}
+  explicit inspection(const tickets::inspect& of) : upto{of.waiters_read == 0 ? 0 : longest_token} {}
 
   std::int64_t after = 0;  // the last token that was read
   std::int64_t upto;       // no later claim is read, but those that hold
@@ -43,19 +43,19 @@ struct listing final : tickets::listing_state {
 };
 
 /// What the requests before have read; the beginning, if there were none.
-[[nodiscard]] std::shared_ptr<inspection> inspection_of(const tickets::request& request);
-[[nodiscard]] std::shared_ptr<listing> listing_of(const tickets::request& request);
+[[nodiscard]] std::shared_ptr<inspection> inspection_of(const tickets::inspect& request);
+[[nodiscard]] std::shared_ptr<listing> listing_of(const tickets::list& request);
 
 /// Adds the rows of a part of an inspection: token, granted, capacity, place, owner, weight, age, expires_in,
 /// metadata, living. The first has what is said of the name. No row: there is no such name. A row without a
 /// place is of no claim.
 /// \return the state, or `more`.
-[[nodiscard]] tickets::reply inspected(const tickets::request& request, const std::vector<row>& rows);
+[[nodiscard]] tickets::reply inspected(const tickets::inspect& request, const std::vector<row>& rows);
 
 /// Adds the rows of a part of a listing: name, token, capacity, holders, claims, weight, held_for, metadata,
 /// holder_token, counted (the token of the last claim of the name that was counted). No row: there are no
 /// more.
 /// \return the summaries, or `more`.
-[[nodiscard]] tickets::reply listed(const tickets::request& request, const std::vector<row>& rows);
+[[nodiscard]] tickets::reply listed(const tickets::list& request, const std::vector<row>& rows);
 
 }  // namespace holdfast::sql

@@ -11,7 +11,6 @@ using tickets::other_capacity;
 using tickets::place;
 using tickets::refused;
 using tickets::reply;
-using tickets::task;
 
 std::int64_t number_at(const row& r, std::size_t column) {
   const auto* n = std::get_if<std::int64_t>(&r.at(column));
@@ -39,12 +38,12 @@ std::optional<duration> time_if_any(const row& r, std::size_t column) {
 }
 
 /// capacity: token, head, held, holder_left, dead, other
-reply placed(const tickets::request& request, const run& result) {
+reply placed(const store::claim& wanted, const run& result) {
   const row& found = result.rows.at(0);
   if (!is_null(found, 5)) return other_capacity{number_at(found, 5)};
   if (!result.ended_at.empty()) return refused{};
   const bool head = number_at(found, 1) != 0;
-  const bool fits = number_at(found, 2) + request.weight <= request.capacity;
+  const bool fits = number_at(found, 2) + store::weight_of(wanted) <= store::capacity_of(wanted);
   return place{token_at(found, 0), head && fits, head, time_if_any(found, 3)};
 }
 
@@ -52,6 +51,35 @@ reply placed(const tickets::request& request, const run& result) {
 place position(const row& at, fencing_token own) {
   return {own, number_at(at, 0) != 0, number_at(at, 1) != 0, time_if_any(at, 2)};
 }
+
+/// The reply to each request.
+struct reader {
+  const run& result;
+
+  reply operator()(const tickets::acquire& r) const { return placed(*r.claim, result); }
+  reply operator()(const tickets::find& /*r*/) const {
+    if (!result.ended_at.empty()) return nothing{};
+    return position(result.rows.at(1), token_at(result.rows.at(0), 0));
+  }
+  reply operator()(const tickets::look& r) const {
+    if (result.ended_at == "keep" || result.rows.empty()) return nothing{};
+    return position(result.rows.at(0), r.token);
+  }
+  reply operator()(const store::hold& /*changed*/) const {
+    const bool none = result.ended_at == "drop" || result.ended_at == "find" || result.ended_at == "lower" ||
+                      result.ended_at == "annotate";
+    return none ? reply{nothing{}} : reply{done{}};
+  }
+  reply operator()(const tickets::request_release& /*r*/) const { return number(); }
+  reply operator()(const tickets::force_release& /*r*/) const { return number(); }
+  reply operator()(const tickets::inspect& r) const { return inspected(r, result.rows); }
+  reply operator()(const tickets::list& r) const { return listed(r, result.rows); }
+  reply operator()(const tickets::renew& /*r*/) const { return nothing{}; }
+  reply operator()(const tickets::to_one_of_several& /*r*/) const { return nothing{}; }
+
+ private:
+  [[nodiscard]] count number() const { return {static_cast<std::size_t>(number_at(result.rows.at(0), 0))}; }
+};
 
 }  // namespace
 
@@ -61,29 +89,7 @@ tickets::place place_from(const row& r, std::size_t first) {
 }
 
 reply to_reply(const tickets::request& request, const run& result) {
-  switch (request.kind) {
-    case task::acquire: return placed(request, result);
-    case task::find:
-      if (!result.ended_at.empty()) return nothing{};
-      return position(result.rows.at(1), token_at(result.rows.at(0), 0));
-    case task::look:
-      if (result.ended_at == "keep" || result.rows.empty()) return nothing{};
-      return position(result.rows.at(0), request.token);
-    case task::release:
-    case task::withdraw:
-    case task::downgrade:
-    case task::annotate: {
-      const bool none = result.ended_at == "drop" || result.ended_at == "find" ||
-                        result.ended_at == "lower" || result.ended_at == "annotate";
-      return none ? reply{nothing{}} : reply{done{}};
-    }
-    case task::request_release:
-    case task::force_release: return count{static_cast<std::size_t>(number_at(result.rows.at(0), 0))};
-    case task::inspect: return inspected(request, result.rows);
-    case task::list: return listed(request, result.rows);
-    case task::renew: break;
-  }
-  return nothing{};
+  return std::visit(reader{result}, request);
 }
 
 }  // namespace holdfast::sql

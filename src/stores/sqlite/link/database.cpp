@@ -40,7 +40,7 @@ std::int64_t micros(std::chrono::nanoseconds t) {
 
 }  // namespace
 
-/// The values for the parameters of one task. Texts stay where they are, in the request.
+/// The values for the parameters of one request. Texts stay where they are, in the request.
 class database::inputs {
  public:
   void set(std::string_view name, std::int64_t value) {
@@ -128,60 +128,96 @@ void database::commit() {
 
 void database::roll_back() noexcept { sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr); }
 
-void database::set_part(inputs& in, const sql::inspection& of) {
-  in.set("after", of.after);
-  in.set("upto", of.upto);
-  in.set("most", sql::claims_in_part);
-}
+/// Sets the parameters of each request.
+struct database::parameters {
+  inputs& in;
 
-/// The name stays where it is, in the listing.
-void database::set_part(inputs& in, const sql::listing& of) {
-  in.set("idle", of.has_counted ? 1 : 0);
-  in.set_text("name", of.name);
-  in.set("token", of.token);
-  in.set("most", sql::names_in_part);
-  in.set("limit", sql::counted_in_part);
-}
+  void operator()(const tickets::acquire& r) const {
+    const store::claim& c = *r.claim;
+    set(c.name, c.owner, {}, store_ttl(c));
+    in.set("weight", store::weight_of(c));
+    in.set("capacity", store::capacity_of(c));
+    in.set("wait", c.wait ? 1 : 0);
+    in.set_text("metadata", store::text_of(c.metadata));
+  }
+  void operator()(const store::hold& h) const { set(h); }
+  void operator()(const tickets::annotate& r) const {
+    set(r);
+    in.set_text("metadata", store::text_of(r.metadata));
+  }
+  void operator()(const tickets::downgrade& r) const {
+    set(r);
+    in.set("weight", 1);
+  }
+  void operator()(const tickets::force_release& r) const { set(r); }
+  void operator()(const tickets::request_release& r) const {
+    set(r);
+    in.set_text("metadata", r.reason);
+  }
+  void operator()(const tickets::inspect& r) const {
+    const auto so_far = sql::inspection_of(r);
+    in.set_text("name", r.name);
+    in.set("after", so_far->after);
+    in.set("upto", so_far->upto);
+    in.set("most", sql::claims_in_part);
+  }
+  /// The name stays where it is, in the listing.
+  void operator()(const sql::listing& of) const {
+    in.set("idle", of.has_counted ? 1 : 0);
+    in.set_text("name", of.name);
+    in.set("token", of.token);
+    in.set("most", sql::names_in_part);
+    in.set("limit", sql::counted_in_part);
+  }
+  void operator()(const tickets::list& /*r*/) const {}
+  void operator()(const tickets::renew& /*r*/) const {}
+  void operator()(const tickets::to_one_of_several& /*r*/) const {}
+
+ private:
+  void set(const std::string& name, const owner_id& owner, fencing_token token, duration ttl) const {
+    in.set_text("name", name);
+    in.set_blob("owner", owner.bytes());
+    in.set("token", static_cast<std::int64_t>(token.value()));
+    in.set("ttl", ttl.count());
+  }
+  void set(const store::hold& h) const { set(h.name, h.owner, h.token, h.ttl); }
+  template <class Range>
+    requires requires(const Range& r) { r.first; }
+  void set(const Range& r) const {
+    in.set_text("name", r.name);
+    in.set("token", static_cast<std::int64_t>(r.first.value()));
+    in.set("last", static_cast<std::int64_t>(r.last.value()));
+  }
+};
 
 tickets::reply database::carry_out(const tickets::request& request, const owner_id& client,
                                    std::vector<store::client_notification>& notifications) {
   inputs in;
-  in.set_text("name", request.name);
-  in.set_blob("owner", request.owner.bytes());
   in.set_blob("client", client.bytes());
-  in.set("token", static_cast<std::int64_t>(request.token.value()));
-  in.set("last", static_cast<std::int64_t>(request.last.value()));
-  in.set("weight", request.weight);
-  in.set("capacity", request.capacity);
-  in.set("ttl", request.ttl.count());
-  in.set("wait", request.wait ? 1 : 0);
-  in.set_text("metadata", metadata_of(request));
   in.set("now", lease_now_us_);
   in.set("floor", wall_now_us_);
-  std::shared_ptr<sql::listing> so_far;
-  if (request.kind == tickets::task::inspect) set_part(in, *sql::inspection_of(request));
-  if (request.kind == tickets::task::list) {
-    so_far = sql::listing_of(request);
-    set_part(in, *so_far);
-  }
-  script& statements = tasks_[static_cast<std::size_t>(request.kind)];
-  if (request.kind != tickets::task::renew) {
-    sql::run result = run(statements, in, notifications);
-    if (result.ended_at == "capacity") {  // the name was never used before
-      static_cast<void>(run(open_, in, notifications));
-      result = run(statements, in, notifications);
+  const parameters set{in};
+  script& statements = tasks_[request.index()];
+  if (const auto* const renewal = std::get_if<tickets::renew>(&request)) {
+    tickets::kept answer;
+    for (const store::hold& h : renewal->holds) {
+      set(h);
+      answer.each.push_back(run(statements, in, notifications).ended_at.empty());
     }
-    return sql::to_reply(request, result);
+    return answer;
   }
-  tickets::kept answer;
-  for (const store::hold& h : request.batch) {
-    in.set_text("name", h.name);
-    in.set_blob("owner", h.owner.bytes());
-    in.set("token", static_cast<std::int64_t>(h.token.value()));
-    in.set("ttl", h.ttl.count());
-    answer.each.push_back(run(statements, in, notifications).ended_at.empty());
+  std::shared_ptr<sql::listing> so_far;
+  if (const auto* const listing = std::get_if<tickets::list>(&request)) {
+    so_far = sql::listing_of(*listing);
+    set(*so_far);
   }
-  return answer;
+  std::visit(set, request);
+  sql::run result = run(statements, in, notifications);
+  if (result.ended_at == "capacity") {  // the name was never used before
+    static_cast<void>(run(open_, in, notifications));
+    result = run(statements, in, notifications);
+  }
+  return sql::to_reply(request, result);
 }
 
 void database::sweep_if_due() {

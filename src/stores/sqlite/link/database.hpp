@@ -100,8 +100,7 @@ class database {
   using script = std::vector<prepared>;
   class inputs;
 
-  static void set_part(inputs& in, const sql::inspection& of);
-  static void set_part(inputs& in, const sql::listing& of);
+  struct parameters;
   bool open();
   void open_or_throw();
   void open_file();
@@ -130,7 +129,7 @@ class database {
   sqlite3_stmt* begin_read_ = nullptr;
   sqlite3_stmt* begin_write_ = nullptr;
   sqlite3_stmt* commit_ = nullptr;
-  std::vector<script> tasks_;  // by task
+  std::vector<script> tasks_;  // by the index of the request
   script open_;
   script sweep_;
 };

@@ -70,9 +70,8 @@ void database::open_or_throw() {
   begin_read_ = plain("BEGIN");
   begin_write_ = plain("BEGIN IMMEDIATE");
   commit_ = plain("COMMIT");
-  for (std::size_t i = 0; i < tickets::task_count; ++i) {
-    tasks_.push_back(prepare(sql::statements_of(static_cast<tickets::task>(i), settings_.names)));
-  }
+  for (const auto& statements : sql::statements_of_all_kinds(settings_.names))
+    tasks_.push_back(prepare(statements));
   open_ = prepare(sql::statements_of(sql::text::open, settings_.names));
   sweep_ = prepare(sql::statements_of(sql::text::sweep, settings_.names));
   sqlite3_busy_timeout(db_, 0);  // from here on, waiting is done by the callers

@@ -93,8 +93,9 @@ std::shared_ptr<void> link::watch(store::watched target, std::function<void()> c
 /// Leaves `database_` null where there is no database, and no claim is made.
 /// \return false: others of this process keep the file busy.
 bool link::open_for(const std::vector<job>& batch) {
-  claims_ = claims_ || std::any_of(batch.begin(), batch.end(),
-                                   [](const job& j) { return j.request.kind == tickets::task::acquire; });
+  claims_ = claims_ || std::any_of(batch.begin(), batch.end(), [](const job& j) {
+              return std::holds_alternative<tickets::acquire>(j.request);
+            });
   if (!database_ || !database_->is_in_place()) {
     database_.reset();
     if (!tries_until_true([&] { return fork_guard::try_to_close_replaced(*this); })) return false;
@@ -109,8 +110,8 @@ bool link::open_for(const std::vector<job>& batch) {
     database_ = claims_ ? std::make_unique<database>(hasty) : database::find(hasty);
   }
   // A client that only ends holds by force notifies their holders.
-  const bool writes = std::any_of(batch.begin(), batch.end(),
-                                  [](const job& j) { return !tickets::is_read_only(j.request.kind); });
+  const bool writes =
+      std::any_of(batch.begin(), batch.end(), [](const job& j) { return !tickets::is_read_only(j.request); });
   if (claims_ || (database_ && writes)) mailbox_.open();
   return true;
 }
@@ -128,7 +129,7 @@ bool link::execute(std::vector<job>& batch, bool last_try) noexcept {
       return true;
     }
     const bool reads = std::all_of(batch.begin(), batch.end(),
-                                   [](const job& j) { return tickets::is_read_only(j.request.kind); });
+                                   [](const job& j) { return tickets::is_read_only(j.request); });
     if (!begin(reads ? database::access::read : database::access::write)) {
       return last_try && fail_all(busy());
     }

@@ -1,15 +1,14 @@
 #include "stores/sqlite/protocol/script.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cstddef>
 #include <iterator>
 #include <utility>
+#include <variant>
 
 #include "stores/sqlite/protocol/statements.hpp"
 
 namespace holdfast::sql {
-
-using tickets::task;
 
 namespace {
 
@@ -30,22 +29,29 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   }
 }
 
-std::vector<std::string_view> files_of(task kind) {
-  switch (kind) {
-    case task::acquire: return {text::acquire};
-    case task::find: return {text::find, text::place};
-    case task::look: return {text::keep, text::place, text::serve};
-    case task::renew: return {text::renew};
-    case task::release: return {text::drop, text::serve};
-    case task::withdraw: return {text::find, text::drop, text::serve};
-    case task::downgrade: return {text::lower, text::serve};
-    case task::annotate: return {text::annotate};
-    case task::request_release: return {text::request_release};
-    case task::force_release: return {text::force_release, text::serve};
-    case task::inspect: return {text::inspect};
-    case task::list: return {text::list};
-  }
-  return {};
+using files = std::vector<std::string_view>;
+
+/// The files of each request.
+struct filed {
+  files operator()(const tickets::acquire& /*r*/) const { return {text::acquire}; }
+  files operator()(const tickets::find& /*r*/) const { return {text::find, text::place}; }
+  files operator()(const tickets::look& /*r*/) const { return {text::keep, text::place, text::serve}; }
+  files operator()(const tickets::renew& /*r*/) const { return {text::renew}; }
+  files operator()(const tickets::release& /*r*/) const { return {text::drop, text::serve}; }
+  files operator()(const tickets::withdraw& /*r*/) const { return {text::find, text::drop, text::serve}; }
+  files operator()(const tickets::downgrade& /*r*/) const { return {text::lower, text::serve}; }
+  files operator()(const tickets::annotate& /*r*/) const { return {text::annotate}; }
+  files operator()(const tickets::request_release& /*r*/) const { return {text::request_release}; }
+  files operator()(const tickets::force_release& /*r*/) const { return {text::force_release, text::serve}; }
+  files operator()(const tickets::inspect& /*r*/) const { return {text::inspect}; }
+  files operator()(const tickets::list& /*r*/) const { return {text::list}; }
+  files operator()(const tickets::to_one_of_several& /*r*/) const { return {}; }
+};
+
+template <std::size_t... Kinds>
+std::vector<std::vector<statement>> statements_of_kinds(const tables& names,
+                                                        std::index_sequence<Kinds...> /*all*/) {
+  return {statements_of(std::variant_alternative_t<Kinds, tickets::request>{}, names)...};
 }
 
 }  // namespace
@@ -72,13 +78,17 @@ std::vector<statement> statements_of(std::string_view file, const tables& names)
   return all;
 }
 
-std::vector<statement> statements_of(task kind, const tables& names) {
+std::vector<statement> statements_of(const tickets::request& kind, const tables& names) {
   std::vector<statement> all;
-  for (const std::string_view file : files_of(kind)) {
+  for (const std::string_view file : std::visit(filed{}, kind)) {
     std::vector<statement> more = statements_of(file, names);
     all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }
   return all;
+}
+
+std::vector<std::vector<statement>> statements_of_all_kinds(const tables& names) {
+  return statements_of_kinds(names, std::make_index_sequence<std::variant_size_v<tickets::request>>{});
 }
 
 bool is_answer(std::string_view label) { return label != "tell" && label != "next"; }

@@ -33,8 +33,10 @@ struct tables {
 /// Takes an .sql file apart: a line of `-- label`, or `-- label?` for an optional one, begins a statement.
 [[nodiscard]] std::vector<statement> statements_of(std::string_view file, const tables& names);
 
-/// All statements of a task.
-[[nodiscard]] std::vector<statement> statements_of(tickets::task kind, const tables& names);
+/// All statements of a request of this kind. What it holds does not matter.
+[[nodiscard]] std::vector<statement> statements_of(const tickets::request& kind, const tables& names);
+/// Those of every kind, by the index of the variant.
+[[nodiscard]] std::vector<std::vector<statement>> statements_of_all_kinds(const tables& names);
 
 /// Whether a query's rows belong to the reply. Others are for later statements or the link alone.
 [[nodiscard]] bool is_answer(std::string_view label);

@@ -13,9 +13,9 @@ using kind = operation_kind;
 
 namespace {
 
-role role_of(const tickets::request& r) {
+role role_of(const store::claim& r) {
   if (is_semaphore(r)) return role::mutex;  // its role in the queue; its leases make the hold
-  if (r.weight != store::full_capacity) return role::reader;
+  if (r.mode == mode::shared) return role::reader;
   if (r.election) return role::latch;
   return r.shareable ? role::writer : role::mutex;
 }
@@ -40,7 +40,7 @@ owner_id guid_of(const owner_id& owner, std::uint64_t serial) {
 
 }  // namespace
 
-void claim_queue::acquire(const tickets::request& request, const on_reply& handler) {
+void claim_queue::acquire(const store::claim& request, const on_reply& handler) {
   claim& c = claims_.add(request);
   c.guid = guid_of(request.owner, c.serial);
   c.base = path_of(root_, request.name);
@@ -173,7 +173,7 @@ void claim_queue::grant(claim& c, const on_reply& handler) {
 
 /// Finds out whether a claim with a lost answer was created: its guid is in its node's name, and the node
 /// must be of this session. A node of a former session is gone or will go.
-void claim_queue::retrace(const tickets::request& request, const on_reply& handler) {
+void claim_queue::retrace(const store::hold& request, const on_reply& handler) {
   claim* const found = claims_.find(request.owner);
   if (found == nullptr) return reply_later(handler, tickets::reply{tickets::nothing{}});
   claim& c = *found;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/request.hpp"
+#include "core/claim.hpp"
 #include "stores/zookeeper/protocol/layout.hpp"
 
 namespace holdfast::zookeeper {
@@ -22,7 +22,7 @@ struct claim {
     leaving
   };
   std::uint64_t serial = 0;  // distinguishes it from a former claim of the same owner
-  tickets::request request;
+  store::claim request;
   owner_id guid;  // in the names of its nodes: derived from the owner id, different for each new entry
   phase now = phase::entering;
   bool queued = true;  // in the queue: neither holding nor leaving

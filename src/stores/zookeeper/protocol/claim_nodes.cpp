@@ -7,18 +7,18 @@
 
 namespace holdfast::zookeeper {
 
-bool is_semaphore(const tickets::request& request) { return request.capacity != store::full_capacity; }
+bool is_semaphore(const store::claim& of) { return of.mode == mode::permits; }
 
-std::string data_of(const tickets::request& request, fencing_token token) {
+std::string data_of(const store::claim& of, fencing_token token) {
   note n;
   n.token = token;
-  if (is_semaphore(request)) {
-    n.permits = request.weight;
-    n.capacity = request.capacity;
+  if (is_semaphore(of)) {
+    n.permits = of.permits;
+    n.capacity = of.capacity;
   }
-  n.ttl = request.ttl;
-  if (request.metadata) n.metadata = *request.metadata;
-  if (!request.election) return to_text(n);
+  n.ttl = store_ttl(of);
+  if (of.metadata) n.metadata = *of.metadata;
+  if (!of.election) return to_text(n);
   // Curator's LeaderLatch and kazoo's Election show a participant's data as its id.
   return from_metadata(n.metadata).value.value_or("") + '\n' + to_text(n);
 }

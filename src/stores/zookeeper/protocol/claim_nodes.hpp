@@ -12,11 +12,11 @@ namespace holdfast::zookeeper {
 
 // Translates between claims and their nodes. Pure functions.
 
-[[nodiscard]] bool is_semaphore(const tickets::request& request);
+[[nodiscard]] bool is_semaphore(const store::claim& of);
 
 /// The data of a claim's nodes.
 /// \param token zero, or the token that it keeps (see note).
-[[nodiscard]] std::string data_of(const tickets::request& request, fencing_token token = {});
+[[nodiscard]] std::string data_of(const store::claim& of, fencing_token token = {});
 
 [[nodiscard]] fencing_token token_of(const status& node);
 

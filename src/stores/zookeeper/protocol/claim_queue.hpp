@@ -51,15 +51,15 @@ class claim_queue final : private arrivals::host {
   void on_notifications(on_notification handler) { on_notification_ = std::move(handler); }
 
   // Requests, as tickets::task has them. They always answer, after the call.
-  void acquire(const tickets::request& request, const on_reply& handler);
-  /// tickets::task::find
-  void retrace(const tickets::request& request, const on_reply& handler);
-  void look(const tickets::request& request, const on_reply& handler);
-  void renew(const tickets::request& request, const on_reply& handler);
-  /// tickets::task::release and withdraw
-  void leave(const tickets::request& request, const on_reply& handler);
-  void downgrade(const tickets::request& request, const on_reply& handler);
-  void annotate(const tickets::request& request, const on_reply& handler);
+  void acquire(const store::claim& request, const on_reply& handler);
+  /// tickets::find
+  void retrace(const store::hold& request, const on_reply& handler);
+  void look(const store::hold& request, const on_reply& handler);
+  void renew(const tickets::renew& request, const on_reply& handler);
+  /// tickets::release and withdraw
+  void leave(const store::hold& request, const on_reply& handler);
+  void downgrade(const store::hold& request, const on_reply& handler);
+  void annotate(const tickets::annotate& request, const on_reply& handler);
 
   // Of the session:
   void connected();

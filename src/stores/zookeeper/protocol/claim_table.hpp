@@ -16,7 +16,7 @@ class claim_table {
   using claims = std::unordered_map<owner_id, claim>;
 
   /// Each owner has one claim: a new one replaces the former.
-  claim& add(const tickets::request& request) {
+  claim& add(const store::claim& request) {
     claim& c = claims_[request.owner];
     c = {};
     c.serial = ++last_serial_;

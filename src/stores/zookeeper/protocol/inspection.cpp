@@ -99,7 +99,7 @@ void inspection::read_claims(survey all, std::size_t waiters_read, on_survey han
                 });
 }
 
-void inspection::inspect(const tickets::request& request, const on_reply& handler) {
+void inspection::inspect(const tickets::inspect& request, const on_reply& handler) {
   catch_up([this, name = request.name, most = request.waiters_read,
             handler](const std::optional<store::request_error>& failed) {
     if (failed) return handler(*failed);
@@ -124,11 +124,12 @@ inspection::look inspection::look_for(const std::string& name, std::size_t waite
           }};
 }
 
-void inspection::find_holds(const tickets::request& request,
+void inspection::find_holds(const std::string& name, fencing_token first, fencing_token last,
                             std::function<void(outcome<std::vector<claimed>>)> handler) {
-  catch_up([this, request, handler = std::move(handler)](const std::optional<store::request_error>& failed) {
+  catch_up([this, name, first, last,
+            handler = std::move(handler)](const std::optional<store::request_error>& failed) {
     if (failed) return handler(*failed);
-    look_at({request.name, 0, [first = request.token, last = request.last, handler](outcome<survey> seen) {
+    look_at({name, 0, [first, last, handler](outcome<survey> seen) {
                if (const auto* reason = std::get_if<store::request_error>(&seen)) return handler(*reason);
                auto found = std::move(std::get<survey>(seen).holders);
                std::erase_if(found, [&](const claimed& c) {
@@ -158,7 +159,7 @@ struct inspection::walk {
   }
 };
 
-void inspection::list(const tickets::request& request, const on_reply& handler) {
+void inspection::list(const tickets::list& request, const on_reply& handler) {
   const auto all = std::make_shared<walk>();
   all->idle = request.idle;
   all->handler = handler;

@@ -38,11 +38,11 @@ class inspection {
   inspection& operator=(const inspection&) = delete;
 
   // As tickets::link has them.
-  void inspect(const tickets::request& request, const on_reply& handler);
-  void list(const tickets::request& request, const on_reply& handler);
+  void inspect(const tickets::inspect& request, const on_reply& handler);
+  void list(const tickets::list& request, const on_reply& handler);
 
-  /// Finds the holds that a request names by their tokens.
-  void find_holds(const tickets::request& request,
+  /// Finds the holds of a name with these tokens.
+  void find_holds(const std::string& name, fencing_token first, fencing_token last,
                   std::function<void(outcome<std::vector<claimed>>)> handler);
 
  private:

@@ -36,8 +36,8 @@ void claim_queue::choose(claim& c, const on_reply& handler, int tries) {
   c.watched = false;  // its place may be watched, its leases are not yet
   const std::string leases = c.leases_path();
   std::vector<operation> steps;
-  steps.reserve(static_cast<std::size_t>(c.request.weight) + 2);
-  for (std::int64_t i = 0; i < c.request.weight; ++i) {
+  steps.reserve(static_cast<std::size_t>(weight_of(c.request)) + 2);
+  for (std::int64_t i = 0; i < weight_of(c.request); ++i) {
     steps.push_back({.kind = kind::create,
                      .path = leases + '/' + node_name(style_, role::lease, c.guid),
                      .data = data_of(c.request),
@@ -58,7 +58,7 @@ void claim_queue::chosen(const claim_ref& ref, const on_reply& handler, int trie
     if (handler) handler(session_ended(true));
     return;
   }
-  const auto count = static_cast<std::size_t>(c->request.weight);
+  const auto count = static_cast<std::size_t>(weight_of(c->request));
   if (results[0].code == answer::no_node && tries < most_tries) {
     // Another client may have made the parent before the others of them came.
     for (std::size_t i = 1; i < count; ++i) {
@@ -88,9 +88,9 @@ void claim_queue::chosen(const claim_ref& ref, const on_reply& handler, int trie
   const std::vector<std::string>& present = results[count].children;
   const auto agreed = capacity_in(results[count + 1]);
   c->written_capacity = agreed;
-  if (present.size() > count && agreed && agreed != c->request.capacity)
+  if (present.size() > count && agreed && agreed != capacity_of(c->request))
     return refuse_capacity(*c, handler, *agreed);
-  if (present.size() <= static_cast<std::size_t>(c->request.capacity)) return have_permits(*c, handler);
+  if (present.size() <= static_cast<std::size_t>(capacity_of(c->request))) return have_permits(*c, handler);
   if (!c->request.wait) return fail_entry(*c, handler, tickets::reply{tickets::refused{}});
   count_leases(*c);
   if (handler) {
@@ -125,27 +125,27 @@ void claim_queue::count_leases(claim& c) {
     for (const std::string& path : nodes_of(c)) steps.push_back(nodes_.look_at(path, watched));
   }
   if (!room) polling_.add(c);
-  nodes_.submit_all(std::move(steps),
-                    [this, ref = claim_table::ref_of(c), watched](const std::vector<result>& results) {
-                      claim* const waiting = claims_.find(ref);
-                      if (waiting == nullptr || waiting->now != claim::phase::choosing) return;
-                      bool unread = false;
-                      for (const result& r : results) {
-                        if (r.code == answer::no_node) return revoke(*waiting);
-                        if (r.code == answer::refused && &r == results.data())
-                          return come_anew(*waiting);  // the next request reports the reason
-                        if (r.code == answer::refused) {
-                          unread = nodes_.set_unreadable(r.path) || unread;
-                        } else if (r.code != answer::done) {
-                          return unsettle(*waiting);
-                        }
-                      }
-                      if (unread) return count_leases(*waiting);
-                      waiting->watched = watched;
-                      waiting->settled = true;
-                      if (results[0].children.size() <= static_cast<std::size_t>(waiting->request.capacity))
-                        have_permits(*waiting, nullptr);
-                    });
+  nodes_.submit_all(
+      std::move(steps), [this, ref = claim_table::ref_of(c), watched](const std::vector<result>& results) {
+        claim* const waiting = claims_.find(ref);
+        if (waiting == nullptr || waiting->now != claim::phase::choosing) return;
+        bool unread = false;
+        for (const result& r : results) {
+          if (r.code == answer::no_node) return revoke(*waiting);
+          if (r.code == answer::refused && &r == results.data())
+            return come_anew(*waiting);  // the next request reports the reason
+          if (r.code == answer::refused) {
+            unread = nodes_.set_unreadable(r.path) || unread;
+          } else if (r.code != answer::done) {
+            return unsettle(*waiting);
+          }
+        }
+        if (unread) return count_leases(*waiting);
+        waiting->watched = watched;
+        waiting->settled = true;
+        if (results[0].children.size() <= static_cast<std::size_t>(capacity_of(waiting->request)))
+          have_permits(*waiting, nullptr);
+      });
 }
 
 /// Whether all of these nodes of the claim can be watched, besides those that are planned already.
@@ -165,8 +165,8 @@ bool claim_queue::can_watch(const std::vector<std::string>& paths, watch_load& p
 void claim_queue::have_permits(claim& c, const on_reply& handler) {
   stop_waiting(c);
   const std::string gate = c.place_path();
-  if (c.written_capacity != c.request.capacity) {
-    nodes_.submit({.kind = kind::set, .path = c.leases_path(), .data = capacity_note(c.request.capacity)},
+  if (c.written_capacity != capacity_of(c.request)) {
+    nodes_.submit({.kind = kind::set, .path = c.leases_path(), .data = capacity_note(capacity_of(c.request))},
                   [](const result&) {});
   }
   hold(c);

@@ -10,7 +10,7 @@ namespace holdfast::zookeeper {
 
 using kind = operation_kind;
 
-void claim_queue::leave(const tickets::request& request, const on_reply& handler) {
+void claim_queue::leave(const store::hold& request, const on_reply& handler) {
   verdicts_.erase(request.owner);
   claim* const found = claims_.find(request.owner);
   if (found == nullptr) return reply_later(handler, tickets::reply{tickets::nothing{}});

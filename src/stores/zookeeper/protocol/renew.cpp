@@ -15,7 +15,7 @@ using kind = operation_kind;
 
 /// Confirms that the claims still hold. Their nodes are watched, and one answer of the leader proves that all
 /// earlier events have been delivered. Nodes that cannot be watched are read after that.
-void claim_queue::renew(const tickets::request& request, const on_reply& handler) {
+void claim_queue::renew(const tickets::renew& request, const on_reply& handler) {
   struct look {
     claim_ref ref;
     std::string path;
@@ -25,7 +25,7 @@ void claim_queue::renew(const tickets::request& request, const on_reply& handler
   std::vector<look> looks;  // of each step, the watched ones first
   std::vector<look> looks_of_unwatchable;
   watch_load planned;
-  for (const store::hold& h : request.batch) {
+  for (const store::hold& h : request.holds) {
     claim* const found = claims_.find(h.owner);
     if (found == nullptr || found->now != claim::phase::holding) continue;
     claim& c = *found;
@@ -70,7 +70,7 @@ void claim_queue::renew(const tickets::request& request, const on_reply& handler
                       if (failed != nullptr) return handler(request_error_of(*failed));
                       if (unread) return renew(request, handler);  // `exists` needs no permission
                       tickets::kept kept;
-                      for (const store::hold& h : request.batch) {
+                      for (const store::hold& h : request.holds) {
                         const claim* const found = claims_.find(h.owner);
                         kept.each.push_back(found != nullptr && found->now == claim::phase::holding);
                       }
@@ -117,7 +117,7 @@ void claim_queue::take_request(claim& c, const result& read) {
 /// As Curator does, replaces the writer's node by a reader's node with the same number, but in one step: if
 /// the hold was ended by force meanwhile, a reader's node would be ahead of contenders that have seen the
 /// end.
-void claim_queue::downgrade(const tickets::request& request, const on_reply& handler) {
+void claim_queue::downgrade(const store::hold& request, const on_reply& handler) {
   claim* const held = claims_.find(request.owner);
   if (held == nullptr || held->now != claim::phase::holding)
     return reply_later(handler, tickets::reply{tickets::nothing{}});
@@ -164,7 +164,7 @@ void claim_queue::downgrade(const tickets::request& request, const on_reply& han
       });
 }
 
-void claim_queue::annotate(const tickets::request& request, const on_reply& handler) {
+void claim_queue::annotate(const tickets::annotate& request, const on_reply& handler) {
   claim* const held = claims_.find(request.owner);
   if (held == nullptr || held->now != claim::phase::holding)
     return reply_later(handler, tickets::reply{tickets::nothing{}});

@@ -43,20 +43,27 @@ void session::watch(const store::watched& target, std::function<void()> handler)
 }
 
 void session::send(const tickets::request& request, const on_reply& handler) {
-  switch (request.kind) {
-    case tickets::task::acquire: return claims_.acquire(request, handler);
-    case tickets::task::find: return claims_.retrace(request, handler);
-    case tickets::task::look: return claims_.look(request, handler);
-    case tickets::task::renew: return claims_.renew(request, handler);
-    case tickets::task::release:
-    case tickets::task::withdraw: return claims_.leave(request, handler);
-    case tickets::task::downgrade: return claims_.downgrade(request, handler);
-    case tickets::task::annotate: return claims_.annotate(request, handler);
-    case tickets::task::force_release: return force_release(request, handler);
-    case tickets::task::request_release: return request_release(request, handler);
-    case tickets::task::inspect: return inspection_.inspect(request, handler);
-    case tickets::task::list: return inspection_.list(request, handler);
-  }
+  struct dispatch {
+    session& to;
+    const on_reply& handler;
+
+    void operator()(const tickets::acquire& r) const { to.claims_.acquire(*r.claim, handler); }
+    void operator()(const tickets::find& r) const { to.claims_.retrace(r, handler); }
+    void operator()(const tickets::look& r) const { to.claims_.look(r, handler); }
+    void operator()(const tickets::renew& r) const { to.claims_.renew(r, handler); }
+    void operator()(const tickets::release& r) const { to.claims_.leave(r, handler); }
+    void operator()(const tickets::withdraw& r) const { to.claims_.leave(r, handler); }
+    void operator()(const tickets::downgrade& r) const { to.claims_.downgrade(r, handler); }
+    void operator()(const tickets::annotate& r) const { to.claims_.annotate(r, handler); }
+    void operator()(const tickets::force_release& r) const { to.force_release(r, handler); }
+    void operator()(const tickets::request_release& r) const { to.request_release(r, handler); }
+    void operator()(const tickets::inspect& r) const { to.inspection_.inspect(r, handler); }
+    void operator()(const tickets::list& r) const { to.inspection_.list(r, handler); }
+    void operator()(const tickets::to_one_of_several& /*r*/) const {
+      handler(tickets::reply{tickets::nothing{}});
+    }
+  };
+  std::visit(dispatch{*this, handler}, request);
 }
 
 void session::connected(std::int64_t id, duration timeout, store::time_point began) {
@@ -107,46 +114,51 @@ void session::tell_watches_later(const std::string& path) {
 }
 
 /// Removes the nodes of holds that an operator ends. The holders notice it by their own watches.
-void session::force_release(const tickets::request& request, const on_reply& handler) {
-  inspection_.find_holds(request, [this, handler](const inspection::outcome<std::vector<claimed>>& found) {
-    if (const auto* reason = std::get_if<store::request_error>(&found)) return handler(*reason);
-    const auto& holds = std::get<std::vector<claimed>>(found);
-    std::vector<operation> removals;
-    for (const claimed& each : holds) {
-      if (!is_ours(each)) return handler(is_anothers(each, "whose nodes Holdfast does not remove"));
-      for (const std::string& path : each.nodes)
-        removals.push_back({.kind = operation_kind::remove, .path = path});
-    }
-    if (removals.empty()) return handler(tickets::reply{tickets::count{0}});
-    nodes_.submit_all(std::move(removals),
-                      [handler, count = holds.size()](const std::vector<result>& results) {
-                        const auto failed = std::find_if(results.begin(), results.end(), is_error);
-                        if (failed != results.end()) return handler(request_error_of(*failed));
-                        handler(tickets::reply{tickets::count{count}});
-                      });
-  });
+void session::force_release(const tickets::force_release& request, const on_reply& handler) {
+  inspection_.find_holds(request.name, request.first, request.last,
+                         [this, handler](const inspection::outcome<std::vector<claimed>>& found) {
+                           if (const auto* reason = std::get_if<store::request_error>(&found))
+                             return handler(*reason);
+                           const auto& holds = std::get<std::vector<claimed>>(found);
+                           std::vector<operation> removals;
+                           for (const claimed& each : holds) {
+                             if (!is_ours(each))
+                               return handler(is_anothers(each, "whose nodes Holdfast does not remove"));
+                             for (const std::string& path : each.nodes)
+                               removals.push_back({.kind = operation_kind::remove, .path = path});
+                           }
+                           if (removals.empty()) return handler(tickets::reply{tickets::count{0}});
+                           nodes_.submit_all(std::move(removals), [handler, count = holds.size()](
+                                                                      const std::vector<result>& results) {
+                             const auto failed = std::find_if(results.begin(), results.end(), is_error);
+                             if (failed != results.end()) return handler(request_error_of(*failed));
+                             handler(tickets::reply{tickets::count{count}});
+                           });
+                         });
 }
 
 /// Writes to the first node of each hold. The holders read it by their own watches.
-void session::request_release(const tickets::request& request, const on_reply& handler) {
-  inspection_.find_holds(request, [this, request,
-                                   handler](const inspection::outcome<std::vector<claimed>>& found) {
-    if (const auto* reason = std::get_if<store::request_error>(&found)) return handler(*reason);
-    std::vector<operation> writes;
-    for (const claimed& each : std::get<std::vector<claimed>>(found)) {
-      auto data = data_that_asks(each, metadata_of(request));
-      if (!data) return handler(is_anothers(each, "which has no means to be asked"));
-      writes.push_back({.kind = operation_kind::set, .path = each.nodes.front(), .data = std::move(*data)});
-    }
-    if (writes.empty()) return handler(tickets::reply{tickets::count{0}});
-    nodes_.submit_all(std::move(writes), [handler](const std::vector<result>& results) {
-      const auto failed = std::find_if(results.begin(), results.end(), is_error);
-      if (failed != results.end()) return handler(request_error_of(*failed));
-      const auto notified = std::count_if(results.begin(), results.end(),
-                                          [](const result& r) { return r.code == answer::done; });
-      handler(tickets::reply{tickets::count{static_cast<std::size_t>(notified)}});
-    });
-  });
+void session::request_release(const tickets::request_release& request, const on_reply& handler) {
+  inspection_.find_holds(
+      request.name, request.first, request.last,
+      [this, request, handler](const inspection::outcome<std::vector<claimed>>& found) {
+        if (const auto* reason = std::get_if<store::request_error>(&found)) return handler(*reason);
+        std::vector<operation> writes;
+        for (const claimed& each : std::get<std::vector<claimed>>(found)) {
+          auto data = data_that_asks(each, request.reason);
+          if (!data) return handler(is_anothers(each, "which has no means to be asked"));
+          writes.push_back(
+              {.kind = operation_kind::set, .path = each.nodes.front(), .data = std::move(*data)});
+        }
+        if (writes.empty()) return handler(tickets::reply{tickets::count{0}});
+        nodes_.submit_all(std::move(writes), [handler](const std::vector<result>& results) {
+          const auto failed = std::find_if(results.begin(), results.end(), is_error);
+          if (failed != results.end()) return handler(request_error_of(*failed));
+          const auto notified = std::count_if(results.begin(), results.end(),
+                                              [](const result& r) { return r.code == answer::done; });
+          handler(tickets::reply{tickets::count{static_cast<std::size_t>(notified)}});
+        });
+      });
 }
 
 }  // namespace holdfast::zookeeper

@@ -74,8 +74,8 @@ class session {
  private:
   void tell_watches(const std::string& path, change event);
   void tell_watches_later(const std::string& path);
-  void force_release(const tickets::request& request, const on_reply& handler);
-  void request_release(const tickets::request& request, const on_reply& handler);
+  void force_release(const tickets::force_release& request, const on_reply& handler);
+  void request_release(const tickets::request_release& request, const on_reply& handler);
 
   store::scheduler& time_;
   liveness liveness_;

@@ -266,7 +266,7 @@ void claim_queue::unwatch(const std::string& path, watch_kind kind) {
 
 /// Answers a look. A waiting claim keeps its place without requests while the session lives. Without a
 /// connection the look fails, so that the waiter notices it.
-void claim_queue::look(const tickets::request& request, const on_reply& handler) {
+void claim_queue::look(const store::hold& request, const on_reply& handler) {
   const auto place_now = [this, owner = request.owner, handler] {
     if (const auto verdict = verdicts_.extract(owner)) return handler(verdict.mapped());
     const claim* const found = claims_.find(owner);

@@ -9,6 +9,7 @@
 #include "simulation/redis/against_server/values.hpp"
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/request_fsm.hpp"
+#include "support/request_form.hpp"
 
 namespace holdfast::sim {
 
@@ -58,7 +59,7 @@ value lock_clients::perform(const lock_step& s) {
     auto request = request_of(s);
     auto result = ask(request, client_of(s.owner));
     while (const auto* part = part_in(result)) {
-      request.listed = part->listed;
+      *tickets::listed_in(request) = part->listed;
       result = ask(request, client_of(s.owner));
     }
     if (const auto* reply = std::get_if<tickets::reply>(&result)) {
@@ -107,7 +108,7 @@ tickets::request lock_clients::request_of(const lock_step& s) const {
     const auto found = tokens_.find({name, owner});
     return found == tokens_.end() ? fencing_token{} : found->second;
   };
-  tickets::request r;
+  test::request_form r;
   r.kind = s.task;
   r.name = names.at(s.name);
   r.owner = owner_of(s.owner);
@@ -120,7 +121,7 @@ tickets::request lock_clients::request_of(const lock_step& s) const {
   r.idle = s.idle;
   r.metadata = std::make_shared<const std::string>("somebody, number " + std::to_string(s.owner));
   for (const auto& h : s.batch)
-    r.batch.push_back({names.at(h.name), owner_of(h.owner), token_of(h.name, h.owner), r.ttl});
+    r.holds.push_back({names.at(h.name), owner_of(h.owner), token_of(h.name, h.owner), r.ttl});
   return r;
 }
 

@@ -9,6 +9,7 @@
 #include "simulation/redis/against_server/lock_steps.hpp"
 #include "simulation/redis/against_server/values.hpp"
 #include "support/redis_server.hpp"
+#include "support/request_form.hpp"
 
 namespace holdfast::sim {
 
@@ -73,7 +74,7 @@ TEST(redis_model, tells_the_first_in_line_of_the_shorter_time_of_a_last_renewal)
   lock_clients clients{server, in};
   const auto claim = [](std::size_t owner) {
     lock_step s;
-    s.task = tickets::task::acquire;
+    s.task = test::task::acquire;
     s.owner = owner;
     s.weight = s.capacity = store::full_capacity;
     s.ttl_ms = 60'000;
@@ -81,14 +82,14 @@ TEST(redis_model, tells_the_first_in_line_of_the_shorter_time_of_a_last_renewal)
     return s;
   };
   lock_step last_renewal;
-  last_renewal.task = tickets::task::renew;
+  last_renewal.task = test::task::renew;
   last_renewal.batch = {{0, 0}};
   last_renewal.ttl_ms = 5'000;
   static_cast<void>(clients.perform(claim(0)));
   static_cast<void>(clients.perform(last_renewal));
   const redis::value arrived = clients.perform(claim(1)).items.at(0);
   lock_step look = claim(1);
-  look.task = tickets::task::look;
+  look.task = test::task::look;
   const redis::value looked = clients.perform(look).items.at(0);
   for (const redis::value& place : {arrived, looked}) {
     ASSERT_EQ(place.items.size(), 5U) << describe(place);

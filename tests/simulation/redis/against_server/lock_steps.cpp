@@ -2,11 +2,13 @@
 
 #include <array>
 
+#include "support/request_form.hpp"
+
 namespace holdfast::sim {
 
 namespace {
 
-using tickets::task;
+using test::task;
 using trick = lock_step::trick;
 
 // The more often a task stands here, the more often it comes.
@@ -68,15 +70,12 @@ std::vector<lock_step> draw_lock_steps(std::uint64_t seed, std::size_t count) {
 }
 
 std::string describe(const lock_step& s) {
-  constexpr std::array<const char*, tickets::task_count> task_names = {
-      "acquire",   "find",     "look",          "renew",           "release", "withdraw",
-      "downgrade", "annotate", "force_release", "request_release", "inspect", "list"};
   constexpr std::array trick_names = {"none",       "foreign lock", "lock gone",
                                       "claim over", "fence gone",   "high fence",
                                       "wrong lock", "wrong queue",  "names forgotten"};
   constexpr std::array token_names = {"", ", token unknown", ", wrong token"};
   std::string text = s.played != trick::none ? trick_names.at(static_cast<std::size_t>(s.played))
-                                             : task_names.at(static_cast<std::size_t>(s.task));
+                                             : test::task_names.at(static_cast<std::size_t>(s.task));
   text += ": name " + std::to_string(s.name) + ", owner " + std::to_string(s.owner) +
           token_names.at(static_cast<std::size_t>(s.known)) + ", ttl " + std::to_string(s.ttl_ms);
   if (s.task == task::acquire && s.played == trick::none) {

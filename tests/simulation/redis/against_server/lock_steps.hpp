@@ -7,6 +7,7 @@
 
 #include "core/request.hpp"
 #include "simulation/redis/against_server/random_choices.hpp"
+#include "support/request_form.hpp"
 
 namespace holdfast::sim {
 
@@ -31,7 +32,7 @@ struct lock_step {
   };
 
   trick played = trick::none;
-  tickets::task task{};
+  test::task task{};
   std::size_t name = 0;
   std::size_t owner = 0;
   token known = token::its_own;

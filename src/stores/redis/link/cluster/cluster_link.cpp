@@ -62,12 +62,11 @@ void cluster_link::send(tickets::request request, on_reply handler) {
     });
     return;
   }
-  switch (request.kind) {
-    case tickets::task::renew: return send_split(request, std::move(handler));
-    case tickets::task::list: return send_listing(std::move(request), std::move(handler));
-    default: break;
-  }
-  const std::uint16_t slot = slot_of_name(request.name);
+  if (const auto* const holds = std::get_if<tickets::renew>(&request))
+    return send_split(*holds, std::move(handler));
+  if (auto* const names = std::get_if<tickets::list>(&request))
+    return send_listing(std::move(*names), std::move(handler));
+  const std::uint16_t slot = slot_of_name(name_of(request));
   route(command_for(std::move(request), std::move(handler)), slot);
 }
 
@@ -96,7 +95,7 @@ void cluster_link::push(const server_address& to, command_ptr c) {
     return fail_soon(std::move(c), {{errc::exhausted, to.place() + ": " + e.what()}, true, false});
   }
   member& m = *found;
-  const bool urgent = c->on_answer || (c->fsm && !tickets::is_release(c->fsm->request().kind));
+  const bool urgent = c->on_answer || (c->fsm && !tickets::is_release(c->fsm->request()));
   const duration ttl = c->fsm ? tickets::longest_ttl(c->fsm->request()) : duration::zero();
   m.needed_until = std::max(
       m.needed_until, loop().now() + idle_limit + ttl + settings_.connect_limit + settings_.answer_limit);

@@ -96,16 +96,16 @@ class cluster_link final : public runtime::notifying_link, private node::parent,
   /// A request that cannot be sent fails soon.
   void push(const server_address& to, command_ptr c);
   void fail_soon(command_ptr c, const store::request_error& reason);
-  void send_split(const tickets::request& whole, on_reply handler);
-  void send_listing(tickets::request request, on_reply handler);
-  void list_server(tickets::request request, const std::shared_ptr<cluster_listing>& all,
+  void send_split(const tickets::renew& whole, on_reply handler);
+  void send_listing(tickets::list request, on_reply handler);
+  void list_server(tickets::list request, const std::shared_ptr<cluster_listing>& all,
                    const on_reply& handler);
-  void list_moved(const tickets::request& request, const std::shared_ptr<cluster_listing>& all,
+  void list_moved(const tickets::list& request, const std::shared_ptr<cluster_listing>& all,
                   const on_reply& handler);
   void renew_by_key(const std::shared_ptr<moving_holds>& all, const moving_renewal::step& next,
                     const server_address& at, bool is_asking, unsigned redirections);
-  [[nodiscard]] std::uint16_t slot_of_name(const std::string& name) const {
-    return slot_of(settings_.speech.prefix + name);
+  [[nodiscard]] std::uint16_t slot_of_name(std::string_view name) const {
+    return slot_of(std::string{settings_.speech.prefix}.append(name));
   }
 
   // The map:

@@ -16,7 +16,7 @@ constexpr unsigned most_passes = 10;  // over servers that get slots all the tim
 
 }  // namespace
 
-void cluster_link::send_listing(tickets::request request, on_reply handler) {
+void cluster_link::send_listing(tickets::list request, on_reply handler) {
   if (request.listed == nullptr) request.listed = std::make_shared<cluster_listing>();
   const auto all = std::static_pointer_cast<cluster_listing>(request.listed);
   // A server that has no slot any more has given its names to others.
@@ -37,7 +37,7 @@ void cluster_link::send_listing(tickets::request request, on_reply handler) {
 }
 
 /// A part of the listing of one server.
-void cluster_link::list_server(tickets::request request, const std::shared_ptr<cluster_listing>& all,
+void cluster_link::list_server(tickets::list request, const std::shared_ptr<cluster_listing>& all,
                                const on_reply& handler) {
   if (all->current == nullptr) all->current = std::make_shared<listing>();
   request.listed = all->current;
@@ -60,14 +60,14 @@ void cluster_link::list_server(tickets::request request, const std::shared_ptr<c
 }
 
 /// A name whose server had another one by the time that it was read.
-void cluster_link::list_moved(const tickets::request& request, const std::shared_ptr<cluster_listing>& all,
+void cluster_link::list_moved(const tickets::list& request, const std::shared_ptr<cluster_listing>& all,
                               const on_reply& handler) {
   const std::string& name = *all->moved.begin();
   const auto part = std::make_shared<listing>();
   part->scanned = true;
   part->follows = true;
   part->found.insert(settings_.speech.prefix + name);
-  tickets::request look = request;
+  tickets::list look = request;
   look.listed = part;
   const std::uint16_t slot = slot_of_name(name);
   auto c = command_for(std::move(look), [all, handler](const outcome& o) {

@@ -12,7 +12,7 @@
 
 namespace holdfast::redis {
 
-void cluster_link::send_split(const tickets::request& whole, on_reply handler) {
+void cluster_link::send_split(const tickets::renew& whole, on_reply handler) {
   struct gathered {
     split_renewal parts;
     on_reply handler;
@@ -21,8 +21,8 @@ void cluster_link::send_split(const tickets::request& whole, on_reply handler) {
       std::make_shared<gathered>(gathered{split_renewal{whole, settings_.speech.prefix}, std::move(handler)});
   const std::size_t count = all->parts.parts().size();
   for (std::size_t i = 0; i < count; ++i) {
-    const tickets::request& part = all->parts.parts()[i].request;
-    const std::uint16_t slot = slot_of_name(part.batch.front().name);
+    const tickets::renew& part = all->parts.parts()[i].request;
+    const std::uint16_t slot = slot_of_name(part.holds.front().name);
     route(command_for(part,
                       [all, i](const outcome& of_part) {
                         if (auto whole_outcome = all->parts.take(i, of_part))
@@ -35,7 +35,7 @@ void cluster_link::send_split(const tickets::request& whole, on_reply handler) {
 /// The holds are renewed one key at a time.
 void cluster_link::on_slot_between_servers(pending_command& refused) {
   if (tickets::is_too_late(refused.fsm->request(), loop().now())) return refused.complete();
-  tickets::request whole = refused.fsm->take_request();
+  auto whole = std::get<tickets::renew>(refused.fsm->take_request());
   const store::time_point send_by = whole.send_by;
   const auto all = std::make_shared<moving_holds>(
       moving_holds{moving_renewal{std::move(whole), settings_.speech}, nullptr, send_by});
