@@ -57,20 +57,22 @@ client_core::client_core(std::string_view url, client_options options)
   store_url parsed{url};
   url_ = parsed.masked();
   parts_->loop.observe(options_.observer());
-  parts_->store = stores::open(std::move(parsed), options_, parts_->loop);
+  parts_->link = stores::open(std::move(parsed), options_, parts_->loop);
   try {
     make_lease_core();
   } catch (...) {  // out of memory; the parts are destroyed without the core lock, so all threads end first
-    parts_->store->shut();
+    parts_->link->shut();
     parts_->loop.stop();
     throw;
   }
-  parts_->loop.on_core_lock_released([store = parts_->store.get()] { store->kick(); });
+  parts_->loop.on_core_lock_released([link = parts_->link.get()] { link->kick(); });
 }
 
 void client_core::make_lease_core() {
   const core_lock now{parts_->loop};  // the store may deliver replies from now on
-  store::port& port = parts_->store->port();
+  parts_->driver = std::make_unique<runtime::driver>(parts_->loop, *parts_->link);
+  parts_->driver->report_to(parts_->loop.journal());
+  store::port& port = *parts_->driver;
   parts_->leases = std::make_unique<lease_core::lease_manager>(parts_->loop, port, parts_->operations,
                                                                [this](const lease_record_ptr& lease) {
                                                                  parts_->loop.assert_core_locked();
@@ -92,8 +94,8 @@ client_core::~client_core() {
   }
   close();
   const auto take_apart = [](std::unique_ptr<parts> p) {
-    p->store->shut();  // no reply arrives any more
-    p->loop.stop();    // no timer fires; users have been notified of everything
+    p->link->shut();  // no reply arrives any more
+    p->loop.stop();   // no timer fires; users have been notified of everything
   };
   if (!runtime::is_own_thread()) {
     take_apart(std::move(parts_));
@@ -122,7 +124,7 @@ void client_core::require_open() const {
 
 client_core::engine client_core::parts_of_an_operation() {
   const auto now = parts_->loop.now();
-  return {*parts_->leases, *parts_->sets, parts_->store->port(), now, now + options_.locks().retry().limit()};
+  return {*parts_->leases, *parts_->sets, *parts_->driver, now, now + options_.locks().retry().limit()};
 }
 
 void client_core::cancel(op_id id) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/annotated_mutex.hpp"
+#include "core/link.hpp"
 #include "holdfast/candidate.hpp"
 #include "holdfast/client.hpp"
 #include "holdfast/detail/handle.hpp"
@@ -21,7 +22,7 @@
 #include "lease/observers.hpp"
 #include "lease/operations.hpp"
 #include "lease/set_claims.hpp"
-#include "runtime/backend.hpp"
+#include "runtime/driver.hpp"
 #include "runtime/event_loop.hpp"
 
 namespace holdfast::detail {
@@ -123,7 +124,8 @@ class client_core : public std::enable_shared_from_this<client_core> {
   class loss_wait;
   struct parts {
     runtime::event_loop loop;
-    std::unique_ptr<runtime::backend> store;
+    std::unique_ptr<tickets::link> link;
+    std::unique_ptr<runtime::driver> driver HOLDFAST_PT_GUARDED_BY(loop);
     std::unique_ptr<lease_core::lease_manager> leases HOLDFAST_PT_GUARDED_BY(loop);
     std::unique_ptr<lease_core::set_claims> sets HOLDFAST_PT_GUARDED_BY(loop);
     std::unique_ptr<lease_core::observers> observers HOLDFAST_PT_GUARDED_BY(loop);

@@ -50,14 +50,14 @@ void client_core::close() noexcept {
     parts_->operations.close({errc::closed, "the client was closed"});
     parts_->leases->close();
     parts_->observers->close();
-    parts_->store->port().when_idle([idle] { idle->ring(); });
+    parts_->driver->when_idle([idle] { idle->ring(); });
   }
-  while (parts_->store->drive()) {
+  while (parts_->link->drive()) {
   }
-  parts_->store->kick();
+  parts_->link->kick();
   if (!idle->wait_until(limit)) {
     const core_lock now{parts_->loop};
-    parts_->store->port().abandon();
+    parts_->driver->abandon();
   }
   ended_ = true;
   ended_.notify_all();

@@ -71,7 +71,7 @@ Result client_core::wait(const Begin& begin, const std::stop_token& stop) {
   }
   // Without the core lock, which cancelling takes.
   const std::stop_callback stopped{stop, [&] { cancel(id); }};
-  parts_->store->help(result->blocked);
+  parts_->link->help(result->blocked);
   return std::move(*result->value);
 }
 

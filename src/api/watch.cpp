@@ -47,7 +47,7 @@ std::shared_ptr<void> client_core::watch(store::watched target, std::function<vo
   const auto begun = std::make_shared<registrations<gate<>>>(*parts_, shared);
   {
     const core_lock now{parts_->loop};
-    begun->watch = parts_->store->port().watch(std::move(target), [this, shared, due] {
+    begun->watch = parts_->driver->watch(std::move(target), [this, shared, due] {
       if (due->exchange(true)) return;
       parts_->loop.defer_callback([this, shared, due] {
         *due = false;
@@ -87,7 +87,7 @@ std::shared_ptr<void> client_core::observe(std::string name,
       });
     });
     begun->observer = id;
-    begun->watch = parts_->store->port().watch(std::move(name), [this, id] {
+    begun->watch = parts_->driver->watch(std::move(name), [this, id] {
       parts_->loop.assert_core_locked();
       parts_->observers->look(id);
     });

@@ -9,20 +9,20 @@
 #include "core/caller.hpp"
 #include "core/machine.hpp"
 #include "core/notification.hpp"
+#include "core/request.hpp"
 #include "core/watched.hpp"
 
-namespace holdfast::store {
+namespace holdfast::tickets {
 
 /// The link of a store: carries requests to the store, and passes on its notifications.
 ///
-/// `Request` and `Reply` are those of tickets, except in tests. All calls but `help`, `drive` and
-/// `kick` are made under the core lock of the client's scheduler, and all callbacks are called under it.
-template <class Request, class Reply>
+/// All calls but `help`, `drive`, `kick` and `shut` are made under the core lock of the client's scheduler,
+/// and all callbacks are called under it.
 class link {
  public:
-  using outcome = std::variant<Reply, request_error>;
+  using outcome = std::variant<reply, store::request_error>;
   using on_reply = std::function<void(outcome)>;
-  using on_notification = std::function<void(const notification&)>;
+  using on_notification = std::function<void(const store::notification&)>;
 
   link() = default;
   link(const link&) = delete;
@@ -31,7 +31,7 @@ class link {
 
   /// Requests are carried out in the order of sending. Never answers within the call. Always answers: a
   /// request cut off ends with a request_error, marked `maybe_executed` where it may have been carried out.
-  virtual void send(Request request, on_reply done) = 0;
+  virtual void send(tickets::request request, on_reply done) = 0;
   /// Sets the handler of the store's notifications about claims. Once, before the first request.
   virtual void on_notifications(on_notification handler) = 0;
   /// Sets the handler that is called when notifications may have been lost, so that waiting claims look.
@@ -45,7 +45,7 @@ class link {
   virtual void when_delivered(std::function<void()> action) { std::exchange(action, nullptr)(); }
 
   /// See port::session_until and port::on_session.
-  [[nodiscard]] virtual std::optional<time_point> session_until() const { return std::nullopt; }
+  [[nodiscard]] virtual std::optional<store::time_point> session_until() const { return std::nullopt; }
   virtual void on_session(const std::function<void()>& /*extended*/) {}
 
   /// Performs I/O for the store on the caller's thread, without the core lock, until the caller is served. It
@@ -56,6 +56,9 @@ class link {
   /// Has the requests that were sent carried out without a call of `help` or `drive`. Any thread; does not
   /// block.
   virtual void kick() = 0;
+  /// Cuts the link: no reply arrives any more, and no thread of it is left. Idempotent. Before the link is
+  /// destroyed, and without the core lock.
+  virtual void shut() {}
 };
 
-}  // namespace holdfast::store
+}  // namespace holdfast::tickets

@@ -6,22 +6,8 @@
 #include "base/failure.hpp"
 #include "core/notification.hpp"
 #include "core/results.hpp"
-#include "holdfast/error.hpp"
 
 namespace holdfast::store {
-
-/// Why a request has no reply.
-struct request_error {
-  failure reason;
-  bool retryable = false;       // worth another try
-  bool maybe_executed = false;  // it may have been carried out all the same
-  bool granted = false;         // of a claim: it is granted there, and must not be believed yet
-};
-
-/// The store has not answered within the time limit.
-[[nodiscard]] inline request_error no_answer() {
-  return {{errc::unavailable, "the store does not answer"}, true, true};
-}
 
 // The events of a machine. Another is `notification`: of the store, about the machine's claim.
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/owner_id.hpp"
-#include "core/link.hpp"
+#include "core/claim.hpp"
 #include "core/results.hpp"
 
 namespace holdfast::tickets {
@@ -184,7 +184,5 @@ struct more {
 
 using reply = std::variant<nothing, done, refused, paused, other_capacity, place, kept, count, more,
                            std::optional<lock_state>, std::vector<lock_summary>>;
-
-using link = store::link<request, reply>;
 
 }  // namespace holdfast::tickets

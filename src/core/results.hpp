@@ -7,8 +7,22 @@
 
 #include "base/failure.hpp"
 #include "core/claim.hpp"
+#include "holdfast/error.hpp"
 
 namespace holdfast::store {
+
+/// Why a request has no reply.
+struct request_error {
+  failure reason;
+  bool retryable = false;       // worth another try
+  bool maybe_executed = false;  // it may have been carried out all the same
+  bool granted = false;         // of a claim: it is granted there, and must not be believed yet
+};
+
+/// The store has not answered within the time limit.
+[[nodiscard]] inline request_error no_answer() {
+  return {{errc::unavailable, "the store does not answer"}, true, true};
+}
 
 /// The claim holds. It may be believed for one ttl from `valid_from`, the moment at which the request was
 /// sent that the store answered: the store began to count later than that.

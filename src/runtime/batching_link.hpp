@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/annotated_mutex.hpp"
+#include "core/link.hpp"
 #include "core/notification.hpp"
 #include "core/request.hpp"
 #include "runtime/event_loop.hpp"
@@ -36,7 +37,7 @@ class batching_link : public tickets::link {
   bool drive() override;
   void kick() override;
   /// Ends the link's thread. Nothing is delivered afterwards. Idempotent.
-  virtual void shut();
+  void shut() override;
 
  protected:
   struct job {

@@ -11,6 +11,7 @@
 
 #include "core/call.hpp"
 #include "core/journal.hpp"
+#include "core/link.hpp"
 #include "core/port.hpp"
 #include "core/request.hpp"
 #include "core/scheduler.hpp"

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/link.hpp"
 #include "core/notification.hpp"
-#include "core/request.hpp"
 #include "core/watched.hpp"
 #include "runtime/connection_reader.hpp"
 #include "runtime/event_loop.hpp"

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/link.hpp"
 #include "core/request.hpp"
 #include "core/scheduler.hpp"
 #include "holdfast/fencing_token.hpp"

@@ -16,7 +16,7 @@ namespace {
 
 struct entry {
   std::string_view scheme;
-  std::unique_ptr<runtime::backend> (*open)(store_url&, const client_options&, runtime::event_loop&);
+  std::unique_ptr<tickets::link> (*open)(store_url&, const client_options&, runtime::event_loop&);
   std::vector<finding> (*diagnose)(store_url&, const client_options&);
   database_schema (*schema_of)(store_url&, const client_options&) = nullptr;  // of stores in database servers
   [[nodiscard]] constexpr bool is_in_server() const { return scheme != "memory" && scheme != "sqlite"; }
@@ -73,8 +73,7 @@ void require_password(const store_url& url, const client_options& options) {
 
 }  // namespace
 
-std::unique_ptr<runtime::backend> open(store_url url, const client_options& options,
-                                       runtime::event_loop& on) {
+std::unique_ptr<tickets::link> open(store_url url, const client_options& options, runtime::event_loop& on) {
   require_password(url, options);
   return entry_of(url).open(url, options, on);
 }

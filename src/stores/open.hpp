@@ -7,17 +7,17 @@
 #include <vector>
 
 #include "base/url.hpp"
+#include "core/link.hpp"
 #include "holdfast/diagnosis.hpp"
 #include "holdfast/options.hpp"
-#include "runtime/backend.hpp"
 #include "runtime/event_loop.hpp"
 
 namespace holdfast::stores {
 
 /// Opens the store of a URL.
 /// \throws holdfast::error.
-[[nodiscard]] std::unique_ptr<runtime::backend> open(store_url url, const client_options& options,
-                                                     runtime::event_loop& on);
+[[nodiscard]] std::unique_ptr<tickets::link> open(store_url url, const client_options& options,
+                                                  runtime::event_loop& on);
 
 /// What a store needs in a database server: tables, and routines.
 struct database_schema {

@@ -11,18 +11,18 @@ namespace holdfast::stores {
 
 /// Each of these opens the store of one URL scheme: it reads the URL's options, and puts a protocol and a
 /// link together. \throws holdfast::error.
-std::unique_ptr<runtime::backend> open_memory(store_url& url, const client_options& options,
+std::unique_ptr<tickets::link> open_memory(store_url& url, const client_options& options,
+                                           runtime::event_loop& on);
+std::unique_ptr<tickets::link> open_sqlite(store_url& url, const client_options& options,
+                                           runtime::event_loop& on);
+std::unique_ptr<tickets::link> open_redis(store_url& url, const client_options& options,
+                                          runtime::event_loop& on);
+std::unique_ptr<tickets::link> open_zookeeper(store_url& url, const client_options& options,
                                               runtime::event_loop& on);
-std::unique_ptr<runtime::backend> open_sqlite(store_url& url, const client_options& options,
-                                              runtime::event_loop& on);
-std::unique_ptr<runtime::backend> open_redis(store_url& url, const client_options& options,
-                                             runtime::event_loop& on);
-std::unique_ptr<runtime::backend> open_zookeeper(store_url& url, const client_options& options,
-                                                 runtime::event_loop& on);
-std::unique_ptr<runtime::backend> open_postgresql(store_url& url, const client_options& options,
-                                                  runtime::event_loop& on);
-std::unique_ptr<runtime::backend> open_mariadb(store_url& url, const client_options& options,
+std::unique_ptr<tickets::link> open_postgresql(store_url& url, const client_options& options,
                                                runtime::event_loop& on);
+std::unique_ptr<tickets::link> open_mariadb(store_url& url, const client_options& options,
+                                            runtime::event_loop& on);
 
 /// Likewise, whether the store keeps its conditions. \throws holdfast::error, runtime::connection_error.
 std::vector<finding> diagnose_memory(store_url& url, const client_options& options);

@@ -24,9 +24,9 @@ struct faulty_store {
 
 /// A link from one client to a store in memory, through a network that is slow and loses things: requests
 /// before they are carried out, replies after, notifications, for single messages and for long times. It
-/// keeps the promises of store::link: in order, always answered, and `unknown` wherever the client cannot
+/// keeps the promises of tickets::link: in order, always answered, and `unknown` wherever the client cannot
 /// know.
-class faulty_link final : public store::link<tickets::request, tickets::reply> {
+class faulty_link final : public tickets::link {
  public:
   faulty_link(virtual_time& time, faulty_store& to, const owner_id& client)
       : time_{time}, store_{to}, client_{client} {

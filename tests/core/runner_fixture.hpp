@@ -17,7 +17,7 @@ namespace holdfast::test {
 /// What production runs between the lease core and a link, on virtual time, with the test for a store.
 struct runner_fixture {
   virtual_time time;
-  scripted_link<tickets::request, tickets::reply> link;
+  scripted_link link;
   runtime::driver port{time, link};
 
   /// The store's answer, under the core lock.

@@ -13,15 +13,9 @@
 namespace holdfast::test {
 
 /// A link with the test at its other end: it keeps what was sent, in order, until the test answers.
-template <class Request, class Reply>
-class scripted_link final : public store::link<Request, Reply> {
+class scripted_link final : public tickets::link {
  public:
-  using base = store::link<Request, Reply>;
-  using typename base::on_notification;
-  using typename base::on_reply;
-  using typename base::outcome;
-
-  void send(Request request, on_reply done) override {
+  void send(tickets::request request, on_reply done) override {
     ++sent_;
     open_.push_back({std::move(request), std::move(done)});
   }
@@ -38,7 +32,9 @@ class scripted_link final : public store::link<Request, Reply> {
   /// How many requests were ever sent, and how many of them have no answer yet.
   [[nodiscard]] std::size_t sent() const { return sent_; }
   [[nodiscard]] std::size_t open() const { return open_.size(); }
-  [[nodiscard]] const Request& request(std::size_t which = 0) const { return open_.at(which).request; }
+  [[nodiscard]] const tickets::request& request(std::size_t which = 0) const {
+    return open_.at(which).request;
+  }
   /// Answers one; the oldest, unless told otherwise.
   void answer(outcome with, std::size_t which = 0) {
     if (which >= open_.size()) throw std::out_of_range{"nothing was asked that could be answered"};
@@ -59,7 +55,7 @@ class scripted_link final : public store::link<Request, Reply> {
 
  private:
   struct pending {
-    Request request;
+    tickets::request request;
     on_reply done;
   };
   std::deque<pending> open_;

@@ -4,13 +4,14 @@
 #include <functional>
 #include <memory>
 
+#include "core/link.hpp"
 #include "core/request.hpp"
 #include "simulation/line.hpp"
 #include "simulation/standing.hpp"
 
 namespace holdfast::sim {
 
-/// The client's end of a line, whatever goes over it: a link that keeps the promises of store::link, in
+/// The client's end of a line, whatever goes over it: a link that keeps the promises of tickets::link, in
 /// order, always answered, `unknown` wherever the client cannot know.
 class line_link : public tickets::link {
  public:

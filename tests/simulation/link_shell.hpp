@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/link.hpp"
 #include "core/request.hpp"
 
 namespace holdfast::sim {

@@ -2,8 +2,8 @@
 
 #include <memory>
 
+#include "core/link.hpp"
 #include "core/port.hpp"
-#include "core/request.hpp"
 #include "simulation/host.hpp"
 #include "simulation/mutant.hpp"
 

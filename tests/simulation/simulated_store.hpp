@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/request.hpp"
+#include "core/link.hpp"
 #include "simulation/foreign_commands.hpp"
 #include "simulation/ledger.hpp"
 #include "simulation/line.hpp"

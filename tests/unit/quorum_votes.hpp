@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/link.hpp"
 #include "core/request.hpp"
 #include "stores/quorum/protocol/server_vote.hpp"
 #include "support/request_form.hpp"

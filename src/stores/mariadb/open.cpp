@@ -101,9 +101,9 @@ mariadb::settings settings_of(store_url& url, const client_options& options) {
 
 }  // namespace
 
-std::unique_ptr<runtime::backend> open_mariadb(store_url& url, const client_options& options,
-                                               runtime::event_loop& on) {
-  return std::make_unique<runtime::connected<mariadb::link>>(on, settings_of(url, options));
+std::unique_ptr<tickets::link> open_mariadb(store_url& url, const client_options& options,
+                                            runtime::event_loop& on) {
+  return std::make_unique<mariadb::link>(on, settings_of(url, options));
 }
 
 std::vector<finding> diagnose_mariadb(store_url& url, const client_options& options) {

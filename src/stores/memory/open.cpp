@@ -3,10 +3,9 @@
 
 namespace holdfast::stores {
 
-std::unique_ptr<runtime::backend> open_memory(store_url& url, const client_options&,
-                                              runtime::event_loop& on) {
+std::unique_ptr<tickets::link> open_memory(store_url& url, const client_options&, runtime::event_loop& on) {
   url.refuse_rest("no options");
-  return std::make_unique<runtime::connected<memory::link>>(on, url.path());
+  return std::make_unique<memory::link>(on, url.path());
 }
 
 std::vector<finding> diagnose_memory(store_url& url, const client_options&) {

@@ -131,9 +131,9 @@ postgresql::settings settings_of(store_url& url, const client_options& options) 
 
 }  // namespace
 
-std::unique_ptr<runtime::backend> open_postgresql(store_url& url, const client_options& options,
-                                                  runtime::event_loop& on) {
-  return std::make_unique<runtime::connected<postgresql::link>>(on, settings_of(url, options));
+std::unique_ptr<tickets::link> open_postgresql(store_url& url, const client_options& options,
+                                               runtime::event_loop& on) {
+  return std::make_unique<postgresql::link>(on, settings_of(url, options));
 }
 
 std::vector<finding> diagnose_postgresql(store_url& url, const client_options& options) {

@@ -207,12 +207,12 @@ redis::settings settings_of(store_url& url, const client_options& options) {
 
 }  // namespace
 
-std::unique_ptr<runtime::backend> open_redis(store_url& url, const client_options& options,
-                                             runtime::event_loop& on) {
+std::unique_ptr<tickets::link> open_redis(store_url& url, const client_options& options,
+                                          runtime::event_loop& on) {
   redis::settings s = settings_of(url, options);
-  if (s.is_cluster()) return std::make_unique<runtime::connected<redis::cluster_link>>(on, std::move(s));
-  if (s.is_quorum()) return std::make_unique<runtime::connected<quorum::quorum_link>>(on, std::move(s));
-  return std::make_unique<runtime::connected<redis::link>>(on, std::move(s));
+  if (s.is_cluster()) return std::make_unique<redis::cluster_link>(on, std::move(s));
+  if (s.is_quorum()) return std::make_unique<quorum::quorum_link>(on, std::move(s));
+  return std::make_unique<redis::link>(on, std::move(s));
 }
 
 std::vector<finding> diagnose_redis(store_url& url, const client_options& options) {

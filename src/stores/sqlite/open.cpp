@@ -53,13 +53,13 @@ choice choice_of(store_url& url) {
 
 }  // namespace
 
-std::unique_ptr<runtime::backend> open_sqlite(store_url& url, const client_options& options,
-                                              runtime::event_loop& on) {
+std::unique_ptr<tickets::link> open_sqlite(store_url& url, const client_options& options,
+                                           runtime::event_loop& on) {
   using namespace std::chrono_literals;
   choice made = choice_of(url);
   made.file.opening_limit = std::min<duration>(options.locks().retry().limit(), 5s);
   sqlite::check_place(made.file.path, made.anywhere);
-  return std::make_unique<runtime::connected<sqlite::link>>(
+  return std::make_unique<sqlite::link>(
       on, made.file, [path = made.file.path, anywhere = made.anywhere, is_default = made.is_default] {
         sqlite::prepare_place(path, anywhere, is_default);
       });

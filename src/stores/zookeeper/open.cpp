@@ -74,9 +74,9 @@ zookeeper::settings settings_of(store_url& url, const client_options& options) {
 
 }  // namespace
 
-std::unique_ptr<runtime::backend> open_zookeeper(store_url& url, const client_options& options,
-                                                 runtime::event_loop& on) {
-  return std::make_unique<runtime::connected<zookeeper::link>>(on, settings_of(url, options));
+std::unique_ptr<tickets::link> open_zookeeper(store_url& url, const client_options& options,
+                                              runtime::event_loop& on) {
+  return std::make_unique<zookeeper::link>(on, settings_of(url, options));
 }
 
 std::vector<finding> diagnose_zookeeper(store_url& url, const client_options& options) {

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "core/link.hpp"
 #include "core/request.hpp"
 #include "simulation/mutant.hpp"
 

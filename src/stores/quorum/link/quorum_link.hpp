@@ -40,7 +40,7 @@ class quorum_link final : public runtime::notifying_link, private transport {
   bool drive() override;
   void kick() override;
   /// Ends the link's threads. Nothing is delivered afterwards. Idempotent.
-  void shut();
+  void shut() override;
 
  private:
   /// One of the servers.

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/link.hpp"
 #include "core/request.hpp"
 #include "stores/quorum/protocol/server_vote.hpp"
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/link.hpp"
 #include "core/notification.hpp"
 #include "core/request.hpp"
 #include "core/scheduler.hpp"
@@ -36,7 +37,7 @@ class coordinator {
   coordinator(const coordinator&) = delete;
   coordinator& operator=(const coordinator&) = delete;
 
-  /// See store::link. Always answers: within the silence, or the time to connect before a majority has ever
+  /// See tickets::link. Always answers: within the silence, or the time to connect before a majority has ever
   /// answered. A listing goes on while parts of it come.
   void send(tickets::request request, on_reply done);
   /// What a server says of itself: on each connection, before any request is sent over it. If it keeps

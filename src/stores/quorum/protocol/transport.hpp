@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "core/link.hpp"
 #include "core/notification.hpp"
 #include "core/request.hpp"
 

@@ -31,7 +31,7 @@ class link final : public runtime::notifying_link, private node::parent {
   }
   void kick() override { server_.kick(); }
   /// Ends the link's threads. Nothing is delivered afterwards. Idempotent.
-  void shut();
+  void shut() override;
 
  private:
   // See node::parent.

@@ -10,7 +10,7 @@
 namespace holdfast::redis {
 
 /// The servers of a link to which requests were pushed that nobody has written to the socket yet. Any thread.
-/// For `help`, `drive` and `kick` see store::link.
+/// For `help`, `drive` and `kick` see tickets::link.
 class unflushed_nodes {
  public:
   using node_ptr = std::shared_ptr<node>;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "core/link.hpp"
 #include "core/request.hpp"
 #include "stores/redis/protocol/value.hpp"
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/link.hpp"
 #include "core/request.hpp"
 #include "stores/redis/protocol/dialect.hpp"
 #include "stores/redis/protocol/failover_guard.hpp"

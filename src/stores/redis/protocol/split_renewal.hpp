@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/link.hpp"
 #include "core/request.hpp"
 
 namespace holdfast::redis {

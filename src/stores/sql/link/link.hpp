@@ -55,7 +55,7 @@ class link : public runtime::notifying_link, private runtime::multiplexed_connec
   }
   void kick() override { connection_.kick(); }
   /// Ends the link's threads. Nothing is delivered afterwards. Idempotent.
-  virtual void shut();
+  void shut() override;
 
  protected:
   link(runtime::event_loop& loop, link_settings s, dialler dial);

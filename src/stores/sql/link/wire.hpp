@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/link.hpp"
 #include "core/request.hpp"
 #include "runtime/io_deadline.hpp"
 #include "runtime/request_pipeline.hpp"

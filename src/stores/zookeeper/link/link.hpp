@@ -44,7 +44,7 @@ class link final : public tickets::link, private wire {
   bool drive() override;
   void kick() override;
   /// Ends the session and the link's thread. Nothing is delivered afterwards. Idempotent.
-  void shut();
+  void shut() override;
 
  private:
   using clock = std::chrono::steady_clock;

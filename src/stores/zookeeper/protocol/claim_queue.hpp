@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/link.hpp"
 #include "core/request.hpp"
 #include "core/scheduler.hpp"
 #include "stores/zookeeper/protocol/arrivals.hpp"

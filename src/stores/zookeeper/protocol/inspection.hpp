@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/link.hpp"
 #include "core/request.hpp"
 #include "stores/zookeeper/protocol/ordered_nodes.hpp"
 #include "stores/zookeeper/protocol/survey.hpp"

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/link.hpp"
 #include "core/request.hpp"
 #include "core/scheduler.hpp"
 #include "core/watched.hpp"

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/link.hpp"
 #include "simulation/redis/against_server/compared_servers.hpp"
 #include "simulation/redis/against_server/lock_steps.hpp"
 #include "stores/redis/protocol/dialect.hpp"

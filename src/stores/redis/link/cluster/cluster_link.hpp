@@ -52,7 +52,7 @@ class cluster_link final : public runtime::notifying_link, private node::parent,
   bool drive() override;
   void kick() override;
   /// Ends the link's threads. Nothing is delivered afterwards. Idempotent.
-  void shut();
+  void shut() override;
 
  private:
   using command_ptr = std::unique_ptr<pending_command>;

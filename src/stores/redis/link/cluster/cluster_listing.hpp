@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/link.hpp"
 #include "core/request.hpp"
 #include "holdfast/state.hpp"
 #include "stores/redis/protocol/listing.hpp"
