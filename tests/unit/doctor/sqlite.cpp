@@ -1,4 +1,4 @@
-#include "stores/sqlite/link/diagnosis.hpp"
+#include "stores/sqlite/link/conditions.hpp"
 #include "unit/doctor/cases.hpp"
 
 namespace holdfast::sqlite {
@@ -9,23 +9,18 @@ using test::expect_each_row;
 
 TEST(doctor_tables, know_each_case_of_a_file) {
   expect_each_row(
-      conditions(),
+      conditions::file_conditions,
       {
           {"file=missing", "file", grade::kept, "the first lock makes it"},
           {"file=read", "file", grade::kept, "it can be read"},
           {"file=empty", "file", grade::kept, "it is empty"},
           {"file=unread;read_problem=locked", "file", grade::unknown, "locked"},
+          {"user=7", "place", grade::kept, "uid 7"},
+          {"place_problem=no;file=missing;folder=missing;folder_path=/x", "place", grade::broken, "no"},
+          {"place_problem=no;file=unread", "place", grade::broken, "no"},
           {"", "file system", grade::kept, "a local one"},
-          {"network=NFS;accepts_network=no", "file system", grade::broken, "NFS"},
-          {"network=NFS;accepts_network=yes", "file system", grade::warning, "network_fs=1 accepts it"},
+          {"network=NFS", "file system", grade::warning, "NFS"},
           {"temporary=yes", "cleaners", grade::warning, "temporary files"},
-          {"mounted_alone=yes", "mount", grade::broken, "a mount point"},
-          {"names=1", "names", grade::kept, "one name"},
-          {"names=2", "names", grade::broken, "2 names"},
-          {"user=7", "rights", grade::kept, "uid 7"},
-          {"access_problem=no;file=missing;folder=there", "rights", grade::broken, "no"},
-          {"access_problem=no;file=missing;folder=missing;folder_path=/x", "rights", grade::broken, "no"},
-          {"access_problem=no;file=unread", "rights", grade::broken, "no"},
           {"file_everybody=yes", "permissions", grade::warning, "everybody may write it"},
           {"file_group=yes;folder_group=no", "permissions", grade::warning, "and not its folder"},
           {"readers=everybody", "permissions", grade::warning, "everybody may read it"},
@@ -43,15 +38,11 @@ TEST(doctor_tables, know_each_case_of_a_file) {
           {"layout=1;tables=yes", "layout", grade::kept, "layout 1"},
           {"journal=wal", "journal", grade::kept, "wal"},
           {"journal=a rollback journal", "journal", grade::warning, "a rollback journal"},
-          {"tables=yes;damage=ok", "integrity", grade::kept, "no damage"},
-          {"tables=yes;damage=row 7 missing", "integrity", grade::broken, "row 7 missing"},
-          {"tables=yes", "integrity", grade::unknown, "too large"},
           {"tables=yes;token_ahead_s=0", "wall clock", grade::kept, "no token is ahead"},
           {"tables=yes;token_ahead_s=7", "wall clock", grade::warning, "7 s ahead"},
-          {"tables=yes", "wall clock", grade::unknown, "could not be read"},
       });
   expect_each_row(
-      folder_conditions(),
+      conditions::folder_conditions,
       {
           {"above=yes;stranger=yes", "folder", grade::warning, "its owner is neither root"},
           {"above=yes;stranger=no;sticky=no;everybody=yes", "folder", grade::warning, "everybody may rename"},
@@ -62,8 +53,8 @@ TEST(doctor_tables, know_each_case_of_a_file) {
           {"above=no;group=yes;group_has_file=yes;described=fine", "folder", grade::kept, "fine"},
       });
   std::vector<finding> none;
-  doctor::examine(folder_conditions(), test::facts_of("above=yes;stranger=no;sticky=yes;everybody=yes"),
-                  none);
+  doctor::examine(conditions::folder_conditions,
+                  test::facts_of("above=yes;stranger=no;sticky=yes;everybody=yes"), none);
   EXPECT_TRUE(none.empty()) << "as of /tmp";
 }
 

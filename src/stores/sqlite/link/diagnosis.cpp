@@ -1,15 +1,18 @@
 #include "stores/sqlite/link/diagnosis.hpp"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <tuple>
 #include <unistd.h>
 
 #include "holdfast/error.hpp"
+#include "stores/sqlite/link/conditions.hpp"
 #include "stores/sqlite/link/database.hpp"
 #include "stores/sqlite/link/file_reader.hpp"
 #include "stores/sqlite/link/fork_guard.hpp"
@@ -41,71 +44,53 @@ std::string described(const std::string& path, const status& one) {
 
 // ---- its content
 
-/// Empty: the file is. \throws broken, holdfast::error.
-std::optional<facts> read_database(file_reader& from, const std::string& path, const sql::tables& names) {
-  if (from.required_number("SELECT count(*) FROM sqlite_master") == 0) return std::nullopt;
-  if (from.required_number("PRAGMA application_id") != application_id)
-    throw error{errc::foreign_store, path + " is a database of another program; choose another path"};
-  facts found;
-  const std::int64_t layout = from.required_number("PRAGMA user_version");
-  found.set("layout", layout);
-  found.set("known_layout", schema_version);
-  found.set_flag("newer_layout", layout > schema_version);
-  if (layout > schema_version) return found;
-  const auto has = [&](const std::string& table) {
-    return from.required_number("SELECT count(*) FROM sqlite_master WHERE name = '" + table + "'") > 0;
-  };
-  const bool has_tables = has(names.locks) && has(names.claims) && has(names.sweeps);
-  found.set_flag("tables", has_tables);
-  if (!has_tables) return found;
-  found.set("journal", from.journal_mode());
-  try {  // before the check of integrity, which may take all the time
-    const auto newest = from.number("SELECT max(token) FROM " + names.locks);
-    const std::chrono::microseconds now =
-        std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch());
-    if (newest) found.set("token_ahead_s", (std::max<std::int64_t>(*newest, 0) - now.count()) / 1'000'000);
-  } catch (const broken&) {
-    // The check of the file's integrity says why.
-  }
-  if (const auto damage = from.text("PRAGMA quick_check(1)")) found.set("damage", *damage);
-  return found;
+/// \throws broken.
+void read_database(file_reader& from, const std::string& path, const sql::tables& names, facts& to) {
+  if (from.number("SELECT count(*) FROM sqlite_master") == 0) return to.set("file", "empty");
+  if (from.number("PRAGMA application_id") != application_id)
+    throw broken{{{errc::foreign_store, path + " is a database of another program; choose another path"}}};
+  to.set("file", "read");
+  const std::int64_t layout = from.number("PRAGMA user_version");
+  to.set("layout", layout);
+  to.set("known_layout", schema_version);
+  to.set_flag("newer_layout", layout > schema_version);
+  if (layout > schema_version) return;
+  const std::int64_t tables = from.number("SELECT count(*) FROM sqlite_master WHERE name IN ('" +
+                                          names.locks + "', '" + names.claims + "', '" + names.sweeps + "')");
+  to.set_flag("tables", tables == 3);
+  if (tables != 3) return;
+  to.set("journal", from.is_in_wal_mode() ? "wal" : "a rollback journal");
+  const std::chrono::microseconds now =
+      std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch());
+  const std::int64_t newest = from.number("SELECT max(token) FROM " + names.locks);
+  to.set("token_ahead_s", (std::max<std::int64_t>(newest, 0) - now.count()) / 1'000'000);
 }
 
-/// What looks like damage, or like another program's file, may be a file that was half written. It counts
-/// only if nobody has written the file meanwhile.
+/// The file may be read without locks. If a client comes meanwhile, what is read may be torn, and looks like
+/// damage, or like another program's file.
 facts read_content(const std::string& path, const sql::tables& names, milliseconds limit) {
-  const auto unread = [](const std::string& reason) {
-    facts of;
-    of.set("file", "unread");
-    of.set("read_problem", reason);
-    return of;
-  };
   fork_guard::close_inherited();
   const annotated::lock no_fork{fork_guard::reading()};
-  const auto until = steady_clock::now() + limit;
-  constexpr int tries = 3;
-  for (int done = 0; done < tries; ++done) {
-    const file_state before = file_state::of(path);
-    std::optional<file_reader> from;
-    const auto has_changed = [&] { return file_state::of(path) != before || (from && from->has_changed()); };
-    try {
-      from.emplace(path, until);
-      auto found = read_database(*from, path, names);
-      const bool is_damaged = found && found->has("damage") && found->text("damage") != "ok";
-      if ((from->is_without_locks() || is_damaged) && has_changed()) continue;
-      if (!found) found.emplace().set("file", "empty");
-      found->set("file", "read");
-      return *std::move(found);
-    } catch (const broken& b) {
-      if (has_changed()) continue;
-      const failure& reason = b.cause.reason;
-      if (reason.code == errc::corrupt_store) throw error{reason.code, reason.message};
-      return unread(reason.message);
-    } catch (const error&) {
-      if (!has_changed()) throw;
-    }
+  const auto change = [&] {
+    const auto file = status_of(path).value_or(status{});
+    return std::tuple{file.st_ino, file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec};
+  };
+  const auto before = change();
+  facts of;
+  failure problem;
+  try {
+    file_reader from{path, limit};
+    read_database(from, path, names, of);
+  } catch (const broken& b) {
+    problem = b.cause.reason;
   }
-  return unread("clients come and go; look again");
+  const bool is_unusable = problem.code == errc::corrupt_store || problem.code == errc::foreign_store;
+  if (is_unusable && change() == before) throw error{problem.code, problem.message};
+  if (problem.message.empty()) return of;
+  facts unread;
+  unread.set("file", "unread");
+  unread.set("read_problem", is_unusable ? "clients come and go; look again" : problem.message);
+  return unread;
 }
 
 // ---- what is around it
@@ -160,31 +145,14 @@ std::string examine_folders(const std::string& path, const std::optional<status>
       of.set_flag("sticky", has(S_ISVTX));
       of.set_flag("group_has_file",
                   !file || ((file->st_mode & S_IWGRP) != 0 && found->st_gid == file->st_gid));
-      doctor::examine(folder_conditions(), of, to);
+      doctor::examine(conditions::folder_conditions, of, to);
     }
     if (folder == "/") return nearest;
   }
 }
 
-std::string access_problem_of(const std::string& path, const std::string& nearest, bool is_there,
-                              bool makes_folders) {
-  const std::string folder = parent_of(path);
-  const auto lacks = [](const std::string& of, int rights) { return ::access(of.c_str(), rights) != 0; };
-  if (folder != nearest && !makes_folders) return "the folder " + folder + " is not there, and is not made";
-  if (folder != nearest && lacks(nearest, W_OK | X_OK)) {
-    return "the folder " + folder + " is not there, and this user may not make it in " + nearest + ": " +
-           std::strerror(errno);
-  }
-  if (folder == nearest && lacks(nearest, R_OK | W_OK | X_OK))
-    return "the folder " + nearest + " cannot be written by this user: " + std::strerror(errno);
-  if (is_there && lacks(path, R_OK | W_OK))
-    return std::string{"the file cannot be read and written by this user: "} + std::strerror(errno);
-  return {};
-}
-
 void look_at_file(const std::string& path, const status& file, const std::optional<status>& folder,
                   facts& to) {
-  to.set("names", static_cast<std::int64_t>(file.st_nlink));
   to.set("file_mode", described(path, file));
   to.set("file_gid", file.st_gid);
   to.set_flag("file_everybody", (file.st_mode & S_IWOTH) != 0);
@@ -199,10 +167,12 @@ void look_at_file(const std::string& path, const status& file, const std::option
 
 std::vector<finding> diagnose(const std::string& path, const sql::tables& names, place_options options,
                               milliseconds limit) {
+  std::string place_problem;
   try {
-    check_place(path, true);
-  } catch (const error& e) {  // others are findings
+    check_place(path, options.accepts_network);
+  } catch (const error& e) {
     if (e.code() == errc::foreign_store || e.code() == errc::corrupt_store) throw;
+    place_problem = e.what();
   }
   const auto file = status_of(path);
   const auto wrong = find_wrong_neighbour(path);
@@ -219,18 +189,15 @@ std::vector<finding> diagnose(const std::string& path, const sql::tables& names,
   of.set("folder", folder ? "there" : "missing");
   of.set("folder_path", parent_of(path));
   of.set("nearest", nearest);
-  std::string mount_point = nearest;
-  while (!is_mount_point(mount_point) && mount_point != "/") mount_point = parent_of(mount_point);
-  of.set("mount_point", mount_point);
   struct statfs system{};
   const char* const network =
       ::statfs(nearest.c_str(), &system) == 0 ? network_filesystem(system.f_type) : nullptr;
   if (network != nullptr) of.set("network", network);
-  of.set_flag("accepts_network", options.accepts_network);
   of.set_flag("temporary", path.starts_with("/tmp/") || path.starts_with("/var/tmp/"));
-  of.set_flag("mounted_alone", is_mount_point(path));
   of.set_flag("proc", ::access("/proc/self", F_OK) == 0);
-  of.set("access_problem", access_problem_of(path, nearest, file.has_value(), options.makes_folders));
+  if (!folder && !options.makes_folders)
+    place_problem = "the folder " + parent_of(path) + " is not there, and is not made";
+  of.set("place_problem", place_problem);
   of.set("wake", path + "-wake");
   if (file) look_at_file(path, *file, folder, of);
   if (wrong) {
@@ -239,7 +206,7 @@ std::vector<finding> diagnose(const std::string& path, const sql::tables& names,
     of.set_flag("neighbour_is_index", wrong->path.ends_with("-shm"));
   }
   std::vector<finding> all;
-  doctor::examine(conditions(), of, all);
+  doctor::examine(conditions::file_conditions, of, all);
   all.insert(all.end(), of_folders.begin(), of_folders.end());
   return all;
 }

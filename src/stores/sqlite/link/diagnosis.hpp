@@ -1,11 +1,10 @@
 #pragma once
 
 #include <chrono>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "stores/doctor/examination.hpp"
+#include "holdfast/diagnosis.hpp"
 #include "stores/sqlite/protocol/script.hpp"
 
 namespace holdfast::sqlite {
@@ -21,9 +20,5 @@ struct place_options {
 /// \throws holdfast::error errc::foreign_store, errc::corrupt_store.
 [[nodiscard]] std::vector<finding> diagnose(const std::string& path, const sql::tables& names,
                                             place_options options, std::chrono::milliseconds limit);
-
-/// Of the file, and of its folder and those above it.
-[[nodiscard]] std::span<const doctor::condition> conditions();
-[[nodiscard]] std::span<const doctor::condition> folder_conditions();
 
 }  // namespace holdfast::sqlite

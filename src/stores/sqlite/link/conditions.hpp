@@ -1,55 +1,43 @@
-// What a file has to keep for locks to exclude one another: see docs/stores/sqlite.md.
+#pragma once
 
-#include "stores/sqlite/link/diagnosis.hpp"
+#include <string_view>
 
-namespace holdfast::sqlite {
+#include "stores/doctor/examination.hpp"
 
-namespace {
+/// What a file has to keep for locks to exclude one another: see docs/stores/sqlite.md.
+namespace holdfast::sqlite::conditions {
 
 using doctor::condition;
 using doctor::grade;
 
-constexpr std::string_view two_stores = "SQLite's locks do not reach other hosts reliably: two may hold";
-constexpr std::string_view local = "choose a local folder, or a store with a server for locks between hosts";
-constexpr std::string_view can_take = "everybody on this host can take and end every lock";
-constexpr std::string_view readers_only =
+inline constexpr std::string_view can_take = "everybody on this host can take and end every lock";
+inline constexpr std::string_view readers_only =
     "who may read it can keep all clients out, by a lock on a part of the -shm: leases are lost";
 
-constexpr condition of_file[]{
+inline constexpr condition file_conditions[]{
     {"file", grade::kept, "file=missing", "it is not there yet; the first lock makes it"},
     {"file", grade::kept, "file=read", "it can be read"},
     {"file", grade::kept, "file=empty", "it is empty; the first lock makes its tables"},
     {"file", grade::unknown, "", "{read_problem}",
-     "its layout, journal, integrity and tokens were not examined; locks meet the same", "fuser -v {'path'}"},
+     "its layout, journal and tokens were not examined; locks meet the same", "fuser -v {'path'}"},
+    // What clients refuse.
+    {"place", grade::kept, "!place_problem", "uid {user} may read and write the file and its folder"},
+    {"place", grade::broken, "file=missing folder=missing", "{place_problem}", "this user can take no lock",
+     "a folder of uid {user} for the store, in the URL: mkdir -p {'folder_path'} && chown {user} "
+     "{'folder_path'}"},
+    {"place", grade::broken, "", "{place_problem}", "this user can take no lock",
+     "with all clients closed, mend that (find / -samefile {'path'} names hard links), or choose another "
+     "path"},
     {"file system", grade::kept, "!network", "it is a local one"},
-    {"file system", grade::warning, "accepts_network=yes",
-     "{nearest} is on a network file system ({network}), and network_fs=1 accepts it", two_stores, local},
-    {"file system", grade::broken, "", "{nearest} is on a network file system ({network})",
-     "SQLite's locks do not reach other hosts reliably: two may hold, and clients refuse the file", local},
+    {"file system", grade::warning, "", "{nearest} is on a network file system ({network})",
+     "SQLite's locks do not reach other hosts reliably: two may hold",
+     "choose a local folder, or a store with a server for locks between hosts"},
     // A client leaves the times of the -shm as they are while it uses it, so that to a cleaner it grows old.
     {"cleaners", grade::warning, "temporary=yes", "the file is in a folder for temporary files",
      "programs that remove old files there (systemd-tmpfiles, tmpreaper) may remove the -shm of a running "
      "client: "
      "two may hold, and the file is damaged",
      "with all clients closed: move the store to another folder, such as one below /var/lib"},
-    {"mount", grade::broken, "mounted_alone=yes", "the file itself is a mount point",
-     "processes that reach it by another folder have another -wal and -shm: two may hold, and the file is "
-     "damaged",
-     "mount the folder instead of the file"},
-    {"names", grade::kept, "names=1", "the file has one name"},
-    {"names", grade::broken, "names", "the file has {names} names (hard links)",
-     "processes that use another name have another -wal and -shm; clients refuse the file",
-     "find {'mount_point'} -xdev -samefile {'path'}; remove all names but one"},
-    {"rights", grade::kept, "!access_problem", "uid {user} may read and write the file and its folder"},
-    // What is there may be a folder of the system, which is not to be opened.
-    {"rights", grade::broken, "file=missing folder=there", "{access_problem}", "this user can take no lock",
-     "a folder of uid {user} for the store, in the URL: mkdir -p FOLDER && chown {user} FOLDER"},
-    {"rights", grade::broken, "file=missing", "{access_problem}", "this user can take no lock",
-     "a folder of uid {user} for the store, in the URL: mkdir -p {'folder_path'} && chown {user} "
-     "{'folder_path'}"},
-    {"rights", grade::broken, "", "{access_problem}", "this user can take no lock",
-     "give the user read and write permission for {'path'}, and read, write and search permission for "
-     "{'nearest'}"},
     {"permissions", grade::warning, "file_everybody=yes", "{file_mode}: everybody may write it", can_take,
      "chmod o-w {'path'}"},
     {"permissions", grade::warning, "file_group=yes folder_group=no",
@@ -90,25 +78,16 @@ constexpr condition of_file[]{
     {"journal", grade::warning, "journal", "the journal mode is {journal}",
      "another program writes the file, which has to be left alone; the next client sets wal again",
      "find that program: fuser -v {'path'}"},
-    {"integrity", grade::kept, "damage=ok", "quick_check finds no damage"},
-    {"integrity", grade::broken, "damage", "quick_check says: {damage}",
-     "locks fail, or do not exclude one another",
-     "with all clients closed: move the file away with its -wal and -shm"},
-    {"integrity", grade::unknown, "tables=yes", "the file is too large to be examined in the time for it",
-     "damage would make locks fail", "sqlite3 {'path'} 'PRAGMA integrity_check'"},
     // Tokens of a busy name run ahead of the clock.
     {"wall clock", grade::warning, "token_ahead_s>=1",
      "the newest token is {token_ahead_s} s ahead of this host's wall clock",
      "tokens of a name that is forgotten, and of a new file, may fall below the old ones",
      "timedatectl set-ntp true; leave the file in place until the clock has passed the token"},
     {"wall clock", grade::kept, "token_ahead_s", "no token is ahead of this host's wall clock"},
-    {"wall clock", grade::unknown, "tables=yes", "the newest token could not be read",
-     "a clock that was set back would not be noticed",
-     "mend the file's integrity first; look again when the host is less busy"},
 };
 
 /// Of its folder, and of each folder above, whose writers could put another one in its place.
-constexpr condition of_folder[]{
+inline constexpr condition folder_conditions[]{
     {"folder", grade::warning, "stranger=yes",
      "{described}: its owner is neither root, nor uid {user}, nor the owner of the file",
      "its owner can put another store in the place of this one: two may hold",
@@ -133,9 +112,4 @@ constexpr condition of_folder[]{
     {"folder", grade::kept, "above=no", "{described}"},
 };
 
-}  // namespace
-
-std::span<const condition> conditions() { return of_file; }
-std::span<const condition> folder_conditions() { return of_folder; }
-
-}  // namespace holdfast::sqlite
+}  // namespace holdfast::sqlite::conditions
