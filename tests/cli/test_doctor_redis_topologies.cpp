@@ -3,6 +3,7 @@
 #include <csignal>
 #include <gmock/gmock.h>
 #include <iterator>
+#include <regex>
 #include <sstream>
 
 #include "doctor_fixture.hpp"
@@ -117,14 +118,15 @@ TEST_F(doctor_of_many, names_the_commands_that_make_sentinels_agree) {
          " that it is at " + place(another.port()),
      "at " + place(group.sentinel_ports()[2]) +
          ": SENTINEL REMOVE mymaster; SENTINEL MONITOR mymaster 127.0.0.1 " +
-         std::to_string(group.port(group.primary_index())) + " 2; ");
+         std::to_string(group.port(group.primary_index())) + " QUORUM; ");
   wrong.ask({"SENTINEL", "RESET", "mymaster"});
   EXPECT_EQ(condition(url, "primary", 2)["result"], "broken") << "that keeps the address";
 
   const std::string remedy = found["remedy"];
   for (auto at = remedy.find("SENTINEL "); remedy.substr(at, 12) != "SENTINEL SET";
        at = remedy.find("SENTINEL ", at + 1)) {
-    std::istringstream words{remedy.substr(at, remedy.find(';', at) - at)};
+    std::istringstream words{
+        std::regex_replace(remedy.substr(at, remedy.find(';', at) - at), std::regex{"QUORUM"}, "2")};
     EXPECT_EQ(wrong.ask(strings{std::istream_iterator<std::string>{words}, {}}), "OK") << words.str();
   }
   is_kept(condition(url, "primary", 1));
@@ -149,7 +151,6 @@ TEST_F(doctor_of_many, tells_what_the_nodes_say_of_their_cluster) {
   for (std::size_t i = 0; i < cluster.node_count(); ++i)
     cluster.node(i).ask({"CONFIG", "SET", "cluster-node-timeout", "1500"});
   cluster.node(2).kill();
-  EXPECT_TRUE(is_eventually(" warning: cluster_state is ok, and the primary of 54")) << state(0);
   cluster.node(1).kill();
   EXPECT_TRUE(is_eventually(" broken: cluster_state is fail")) << state(0);
 }

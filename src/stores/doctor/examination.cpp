@@ -12,14 +12,6 @@ namespace {
 constexpr std::size_t longest_text = 4096;
 constexpr std::int64_t largest_number = 1'000'000'000'000'000;
 
-std::int64_t number_in(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (problem == std::errc::result_out_of_range)
-    number = text.starts_with('-') ? -largest_number : largest_number;
-  return std::clamp(number, -largest_number, largest_number);
-}
-
 bool is_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
@@ -82,6 +74,14 @@ constexpr condition unread_rows[]{
 };
 
 }  // namespace
+
+std::int64_t number_in(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (problem == std::errc::result_out_of_range)
+    number = text.starts_with('-') ? -largest_number : largest_number;
+  return std::clamp(number, -largest_number, largest_number);
+}
 
 void facts::set(std::string_view name, std::string_view text) {
   texts_.emplace(name, text.substr(0, longest_text));

@@ -14,6 +14,9 @@ namespace holdfast::doctor {
 
 using grade = finding::grade;
 
+/// At most 10^15 in size, so that it can be given in another unit. Zero: no number.
+[[nodiscard]] std::int64_t number_in(std::string_view text);
+
 /// What is known of one server, file or right: texts by name. What is not known is not there. Servers say the
 /// texts, so each is cut at a length.
 class facts {
@@ -29,7 +32,7 @@ class facts {
   [[nodiscard]] bool has(std::string_view name) const { return texts_.contains(name); }
   /// Empty: not known.
   [[nodiscard]] const std::string& text(std::string_view name) const;
-  /// At most 10^15 in size, so that it can be given in another unit. Zero: not known, or no number.
+  /// Zero: not known, or no number.
   [[nodiscard]] std::int64_t number(std::string_view name) const;
 
   std::string subject;

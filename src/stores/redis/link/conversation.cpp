@@ -23,7 +23,7 @@ conversation::conversation(const settings& in, const server_address& to, const c
   const auto now = login.current();
   append_hello(hello, now);
   talk_.send(hello);
-  require_no_error(talk_.hear(), now);
+  require_no_error(hear(), now);
   limit_ = runtime::io_deadline{in.connect_limit + in.answer_limit, stop};
   limit_.begin("the server to answer");
 }
@@ -36,13 +36,22 @@ std::vector<value> conversation::ask_all(const std::vector<std::vector<std::stri
   }
   talk_.send(bytes);
   std::vector<value> replies;
-  while (replies.size() < questions.size()) replies.push_back(talk_.hear());
+  while (replies.size() < questions.size()) replies.push_back(hear());
   return replies;
 }
 
 value conversation::ask_as_written(std::string_view command) {
   talk_.send(command);
-  return talk_.hear();
+  return hear();
+}
+
+value conversation::hear() {
+  try {
+    return talk_.hear();
+  } catch (const parser::garbage& g) {
+    throw connection_error{
+        {errc::corrupt_store, std::string{"it does not answer as Redis does: "} + g.what()}, false};
+  }
 }
 
 }  // namespace holdfast::redis

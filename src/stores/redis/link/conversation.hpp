@@ -17,11 +17,11 @@ namespace holdfast::redis {
 class conversation {
  public:
   /// Connects, and logs in, within the connect limit. All that follows has that and the answer limit.
-  /// \param secure null: no TLS. \throws connection_error, parser::garbage.
+  /// \param secure null: no TLS. \throws connection_error.
   conversation(const settings& in, const server_address& to, const credentials& login,
                const tls_context* secure, int stop);
 
-  /// \throws connection_error, parser::garbage; so do the others.
+  /// \throws connection_error; so do the others.
   [[nodiscard]] value ask(const std::vector<std::string>& arguments) { return ask_all({arguments}).front(); }
   /// In one round trip.
   [[nodiscard]] std::vector<value> ask_all(const std::vector<std::vector<std::string>>& questions);
@@ -29,6 +29,8 @@ class conversation {
   [[nodiscard]] value ask_as_written(std::string_view command);
 
  private:
+  [[nodiscard]] value hear();
+
   runtime::io_deadline limit_;
   connection made_;
   introduction talk_{made_, limit_};

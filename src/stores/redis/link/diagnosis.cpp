@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
-#include <iterator>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -18,7 +16,6 @@
 #include "stores/redis/link/self_description.hpp"
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/replies.hpp"
-#include "stores/redis/protocol/server_answers.hpp"
 #include "stores/redis/protocol/slot_map.hpp"
 
 namespace holdfast::redis {
@@ -29,12 +26,7 @@ using doctor::examine;
 using doctor::facts;
 using std::chrono::milliseconds;
 
-constexpr std::size_t most_primaries = 200;  // whatever a cluster's map says
-constexpr std::size_t most_threads = 32;     // beside this one
-
-failure not_redis(const parser::garbage& g) {
-  return {errc::corrupt_store, std::string{"it does not answer as Redis does: "} + g.what()};
-}
+constexpr std::size_t most_threads = 32;  // beside this one
 
 /// The servers of a URL.
 class survey {
@@ -51,7 +43,7 @@ class survey {
     } else if (in_.is_quorum()) {
       examine_quorum();
     } else {
-      examine_server(ask_server(in_, in_.server, false, longest_ttl_, secure_.get(), never_.descriptor()));
+      add(ask(in_.server).findings);
     }
     return std::move(found_);
   }
@@ -60,22 +52,16 @@ class survey {
   /// Of one of several servers that are asked at the same time.
   struct answer {
     std::optional<server_answers> said;
-    failure problem;           // if there are none
-    std::exception_ptr error;  // what is no fault of the server
+    failure problem;  // if there are none
   };
 
-  void examine_server(const server_answers& one) {
-    examine(server_conditions(), one.said, found_);
-    examine(doctor::clock_conditions(), one.said, found_);
-    for (const facts& each : one.lacking) examine(right_conditions(), each, found_);
-    examine(fence_conditions(), one.fences, found_);
+  void add(const std::vector<finding>& more) { found_.insert(found_.end(), more.begin(), more.end()); }
+  [[nodiscard]] server_answers ask(const server_address& at) const {
+    return ask_server(in_, at, has_failover_, longest_ttl_, secure_.get(), never_.descriptor());
   }
-  /// Never throws: it runs on a thread.
-  [[nodiscard]] answer ask(const server_address& at) const noexcept;
   [[nodiscard]] std::vector<answer> ask_at_once(const std::vector<server_address>& servers) const;
-  /// \param meaning of its silence. \return whether it has answered.
-  bool examine_answer(const server_address& at, const answer& from, const std::string& meaning);
-  [[nodiscard]] sentinel_answers hear_sentinel(const server_address& at) const;
+  /// \param meaning of its silence.
+  void examine_answer(const server_address& at, const answer& from, const std::string& meaning);
   [[nodiscard]] slot_map slots() const;
   void examine_sentinels();
   void examine_cluster();
@@ -89,80 +75,52 @@ class survey {
   std::vector<finding> found_;
 };
 
-// ---- several servers
-
-survey::answer survey::ask(const server_address& at) const noexcept {
-  answer of;
-  try {
-    of.said = ask_server(in_, at, has_failover_, longest_ttl_, secure_.get(), never_.descriptor());
-  } catch (const connection_error& c) {
-    of.problem = c.reason;
-  } catch (const parser::garbage& g) {
-    of.problem = not_redis(g);
-  } catch (...) {
-    of.error = std::current_exception();
-  }
-  return of;
-}
-
 /// Several of them may be silent, each for the whole time limit. As many answers as there are servers.
 std::vector<survey::answer> survey::ask_at_once(const std::vector<server_address>& servers) const {
   std::vector<answer> all(servers.size());
   std::atomic<std::size_t> next = 0;
   const auto ask_next = [&] {
-    for (std::size_t i = next++; i < servers.size(); i = next++) all[i] = ask(servers[i]);
+    for (std::size_t i = next++; i < servers.size(); i = next++) {
+      try {
+        all[i].said = ask(servers[i]);
+      } catch (const connection_error& c) {
+        all[i].problem = c.reason;
+      } catch (const error& e) {
+        all[i].problem = {e.code(), e.what()};
+      }
+    }
   };
   std::vector<std::thread> threads;
-  threads.reserve(std::min(servers.size(), most_threads));
-  bool has_room = true;
-  while (has_room && threads.size() < std::min(servers.size(), most_threads)) {
-    try {
+  try {
+    while (threads.size() + 1 < std::min(servers.size(), most_threads))
       threads.push_back(runtime::quiet_thread(ask_next));
-    } catch (...) {  // this thread asks the rest
-      has_room = false;
-    }
+  } catch (const error&) {  // this thread asks the rest
   }
   ask_next();
   for (std::thread& each : threads) each.join();
   return all;
 }
 
-bool survey::examine_answer(const server_address& at, const answer& from, const std::string& meaning) {
-  if (from.error) std::rethrow_exception(from.error);
-  if (from.said) {
-    examine_server(*from.said);
-    return true;
-  }
+void survey::examine_answer(const server_address& at, const answer& from, const std::string& meaning) {
+  if (from.said) return add(from.said->findings);
   facts of{at.place()};
   of.set("problem", from.problem.message);
   of.set("meaning", meaning);
+  of.set("remedy",
+         from.problem.code == errc::permission_denied
+             ? "give the user and the password of the store's URL to this server, or correct the URL's"
+             : "start the server, or look at its network and its log");
   of.set_flag("votes", in_.is_quorum());
-  of.set_flag("is_refused", from.problem.code == errc::permission_denied);
-  examine(answer_conditions(), of, found_);
-  return false;
+  examine(conditions::answer_conditions, of, found_);
 }
 
 // ---- Sentinels
 
-sentinel_answers survey::hear_sentinel(const server_address& at) const {
-  sentinel_answers silent;
-  silent.place = at.place();
-  try {
-    return ask_sentinel(in_, at, secure_.get(), never_.descriptor());
-  } catch (const connection_error& c) {
-    silent.problem = c.reason;
-  } catch (const parser::garbage& g) {
-    silent.problem = not_redis(g);
-  } catch (const misunderstood&) {
-    silent.problem = {errc::corrupt_store, "its answer is not the address of a server"};
-  }
-  return silent;
-}
-
 void survey::examine_sentinels() {
   has_failover_ = true;
   std::vector<sentinel_answers> all;
-  for (const server_address& each : in_.sentinel.addresses) all.push_back(hear_sentinel(each));
+  for (const server_address& each : in_.sentinel.addresses)
+    all.push_back(ask_sentinel(in_, each, secure_.get(), never_.descriptor()));
   const auto is_silent = [](const sentinel_answers& each) { return !each.problem.message.empty(); };
   if (std::ranges::all_of(all, is_silent)) throw connection_error{all.back().problem};
   for (const sentinel_answers& each : all) {
@@ -170,18 +128,19 @@ void survey::examine_sentinels() {
     of.set("primary", in_.sentinel.primary);
     of.set("problem", each.problem.message);
     if (each.primary) of.set("address", each.primary->place());
-    examine(sentinel_conditions(), of, found_);
+    examine(conditions::sentinel_conditions, of, found_);
   }
-  examine(primary_conditions(), conclude(all, in_), found_);
+  examine(conditions::primary_conditions, conclude(all, in_), found_);
   if (const auto primary = named_by_most(all)) {
-    examine_answer(*primary, ask(*primary), "no lock can be acquired or renewed until it is followed");
+    examine_answer(*primary, ask_at_once({*primary}).front(),
+                   "no lock can be acquired or renewed until it is followed");
   }
 }
 
 // ---- a cluster
 
 slot_map survey::slots() const {
-  std::optional<connection_error> problem;
+  failure problem;
   for (const server_address& node : in_.cluster) {
     try {
       conversation with{in_, node, in_.login, secure_.get(), never_.descriptor()};
@@ -189,17 +148,14 @@ slot_map survey::slots() const {
       slot_map::append_question(question);
       slot_map map = slot_map::read(with.ask_as_written(question), node);
       if (!map.is_empty()) return map;
-      problem.emplace(failure{errc::unavailable, node.place() + " knows of no slot"});
+      problem = {errc::unavailable, node.place() + " knows of no slot"};
     } catch (const connection_error& c) {
-      problem.emplace(c);
-    } catch (const parser::garbage& g) {
-      problem.emplace(
-          failure{errc::corrupt_store, node.place() + " does not answer as Redis does: " + g.what()});
+      problem = c.reason;
     } catch (const misunderstood&) {
-      problem.emplace(failure{errc::foreign_store, node.place() + " is no node of a cluster"});
+      problem = {errc::foreign_store, node.place() + " is no node of a cluster"};
     }
   }
-  throw connection_error{*problem};
+  throw connection_error{problem};
 }
 
 void survey::examine_cluster() {
@@ -207,13 +163,10 @@ void survey::examine_cluster() {
   has_failover_ = !map.replicas().empty();
   std::int64_t without = 0;
   for (std::uint16_t slot = 0; slot < slot_count; ++slot) without += map.primary_of(slot) == nullptr ? 1 : 0;
-  auto primaries = map.primaries();
   facts of{"cluster"};
   of.set("without", without);
-  of.set("most", most_primaries);
-  of.set("primaries", static_cast<std::int64_t>(primaries.size()));
-  examine(slot_conditions(), of, found_);
-  primaries.resize(std::min(primaries.size(), most_primaries));
+  examine(conditions::slot_conditions, of, found_);
+  const auto primaries = map.primaries();
   const std::vector<answer> all = ask_at_once(primaries);
   for (std::size_t i = 0; i < all.size(); ++i)
     examine_answer(primaries[i], all[i], "names in its slots cannot be locked until it is followed");
@@ -224,14 +177,15 @@ void survey::examine_cluster() {
 void survey::examine_quorum() {
   std::vector<failure> problems;
   quorum::problem_list reasons;
-  std::vector<answer> all = ask_at_once(in_.quorum);
   std::vector<server_answers> answers;
+  const std::vector<answer> all = ask_at_once(in_.quorum);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::string place = in_.quorum[i].place();
-    if (examine_answer(in_.quorum[i], all[i], {})) {
-      answers.push_back(*std::move(all[i].said));
+    examine_answer(in_.quorum[i], all[i], {});
+    if (all[i].said) {
+      answers.push_back(*all[i].said);
       continue;
     }
+    const std::string place = in_.quorum[i].place();
     reasons.add(place, quorum::with_place(place, all[i].problem.message));
     problems.push_back(all[i].problem);
   }
@@ -241,32 +195,15 @@ void survey::examine_quorum() {
     const std::string text = reasons.text().substr(std::string_view{"; "}.size());
     throw connection_error{{is_common ? problems.front().code : errc::unavailable, text}};
   }
-  std::ranges::move(findings_of_set(in_, answers), std::back_inserter(found_));
+  add(findings_of_set(in_, answers));
 }
 
-/// The command for a shell that deletes the key of a server's set.
+/// The command for a shell that deletes the key of a server's set. Whoever runs it logs in as the server
+/// wants.
 std::string deletion_of_set(const settings& in, const server_address& at) {
   std::string command = "redis-cli -h " + word_for_shell(at.host) + " -p " + word_for_shell(at.port);
   if (in.database != 0) command += " -n " + std::to_string(in.database);
-  if (in.tls.on) command += in.tls.ca.empty() ? " --tls" : " --tls --cacert " + word_for_shell(in.tls.ca);
-  if (in.tls.on && !in.tls.verify) command += " --insecure";
-  if (in.tls.on && !in.tls.name.empty()) command += " --sni " + word_for_shell(in.tls.name);
-  if (in.tls.on && !in.tls.cert.empty()) {
-    command += " --cert " + word_for_shell(in.tls.cert);
-    if (!in.tls.key.empty()) command += " --key " + word_for_shell(in.tls.key);
-  }
-  if (in.login.are_given()) command += " --user " + word_for_shell(in.login.user) + " --askpass";
   return command + " DEL " + key_for_shell(quorum_key(in.speech.prefix));
-}
-
-/// What the reply to GET of the set's key is, if it is neither a set nor none. Clients do not refuse it.
-void set_problem(facts& of, const value& reply) {
-  if (reply.is(value::kind::text) || reply.is(value::kind::null)) return;
-  of.set("set_error", reply.is(value::kind::error) ? reply.text : "what is no text");
-  of.set("set_problem", reply.is(value::kind::error) && reply.text.starts_with("WRONGTYPE") ? "type"
-                        : is_denial(reply)                                                  ? "denial"
-                        : is_obstacle(reply)                                                ? "obstacle"
-                                                                                            : "other");
 }
 
 }  // namespace
@@ -298,7 +235,6 @@ facts conclude(const std::vector<sentinel_answers>& all, const settings& in) {
   for (const sentinel_answers& each : all) {
     if (!each.primary) continue;
     ++knowing;
-    if (!each.quorum.empty()) of.set("quorum", each.quorum);
     if (*each.primary != *primary) {
       others.append(", and ").append(each.place).append(" that it is at ").append(each.primary->place());
       wrong.append(wrong.empty() ? "" : ", ").append(each.place);
@@ -314,7 +250,6 @@ facts conclude(const std::vector<sentinel_answers>& all, const settings& in) {
   }
   for (const sentinel_answers& each : all)
     if (each.primary && each.check.is(value::kind::text)) of.set("check", each.check.text);
-  of.set("quorum", "QUORUM");
   of.set("others", others);
   of.set("wrong", wrong);
   of.set("knowing", knowing);
@@ -339,12 +274,15 @@ std::vector<finding> findings_of_set(const settings& in, const std::vector<serve
       of.set("other_set", *other);
       of.set("own_set", set.text());
     }
-    set_problem(of, each.set.value_or(value{}));
+    if (each.set && !each.set->is(value::kind::text) && !each.set->is(value::kind::null)) {
+      of.set("set_error", each.set->is(value::kind::error) ? each.set->text : "what is no text");
+      of.set("set_type", of.text("set_error").starts_with("WRONGTYPE") ? "wrong" : "unknown");
+    }
     of.set("deletion", deletion_of_set(in, each.at));
     of.set("key_grant", key_grant("{", in.speech.prefix));
     if (const auto twin = set.same_process_as(index_of(each))) of.set("twin", places[*twin]);
-    others += of.has("other_set") || of.has("set_problem") ? 1 : 0;
-    examine(voter_conditions(), of, found);
+    others += of.has("other_set") || of.has("set_error") ? 1 : 0;
+    examine(conditions::voter_conditions, of, found);
   }
   const auto [least, most] = std::ranges::minmax_element(answers, {}, &server_answers::clock_ahead);
   facts of{"the set"};
@@ -357,17 +295,12 @@ std::vector<finding> findings_of_set(const settings& in, const std::vector<serve
   of.set("apart", std::chrono::duration_cast<milliseconds>(most->clock_ahead - least->clock_ahead).count());
   of.set("first", most->at.place());
   of.set("last", least->at.place());
-  examine(set_conditions(), of, found);
+  examine(conditions::set_conditions, of, found);
   return found;
 }
 
 std::vector<finding> diagnose(const settings& of, std::chrono::nanoseconds longest_ttl) {
-  try {
-    return survey{of, std::chrono::ceil<milliseconds>(longest_ttl)}.run();
-  } catch (const parser::garbage& g) {
-    throw connection_error{
-        {errc::corrupt_store, std::string{"what answers there is no Redis server: "} + g.what()}, false};
-  }
+  return survey{of, std::chrono::ceil<milliseconds>(longest_ttl)}.run();
 }
 
 }  // namespace holdfast::redis

@@ -14,27 +14,18 @@
 
 namespace holdfast::redis {
 
-/// A fence among the first keys of a server, as SCAN has them: a server with many keys is not searched as a
-/// whole.
-struct found_fence {
-  std::string name;          // of its lock
-  std::int64_t left_ms = 0;  // its time to live; -1: it has no end; -2: it is gone
-  bool is_held = false;      // by a claim of Holdfast
-};
-
 /// What a server says of itself.
 struct server_answers {
   server_address at;
   doctor::facts said;
-  std::vector<doctor::facts> lacking;  // rights without which locks work, but less well
-  doctor::facts fences;
+  std::vector<finding> findings;
   std::optional<value> set;  // the reply to GET of quorum_key, of one of several servers
   std::chrono::microseconds clock_ahead{};
 };
 
 /// Asks a server about itself. Changes nothing there. Blocks.
 /// \param has_failover others may promote a replica. \param longest_ttl in use, with its grace.
-/// \param secure null: no TLS. \throws connection_error, parser::garbage.
+/// \param secure null: no TLS. \throws connection_error.
 [[nodiscard]] server_answers ask_server(const settings& in, const server_address& at, bool has_failover,
                                         std::chrono::milliseconds longest_ttl, const tls_context* secure,
                                         int stop);
@@ -44,18 +35,14 @@ struct server_answers {
 /// \param now by the server's clock.
 void conclude(doctor::facts& of, const settings& in, bool has_failover, std::chrono::milliseconds longest_ttl,
               std::string_view guard_marker, std::chrono::milliseconds now);
-/// The facts for `fence_conditions`.
-void conclude(doctor::facts& of, const std::vector<found_fence>& all, bool is_whole, const dialect& in);
 
 /// What a Sentinel says of a primary.
 struct sentinel_answers {
   std::string place;
   failure problem;                        // why it does not answer; an empty message: it does
   std::optional<server_address> primary;  // empty: it does not know the name
-  std::string quorum;                     // so many have to find that the primary is down; empty: not told
   value check;                            // whether a failover could be decided
 };
-/// \throws connection_error, parser::garbage; misunderstood for an answer that is the address of no server.
 [[nodiscard]] sentinel_answers ask_sentinel(const settings& in, const server_address& at,
                                             const tls_context* secure, int stop);
 
