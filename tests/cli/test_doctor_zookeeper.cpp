@@ -1,11 +1,8 @@
 // `holdfast doctor` on real ZooKeepers: each test breaks one condition, and sees it named.
 
 #include <chrono>
-#include <cstdint>
-#include <functional>
 
 #include "doctor_fixture.hpp"
-#include "support/fault_proxy.hpp"
 #include "support/zookeeper_console.hpp"
 #include "support/zookeeper_ensemble.hpp"
 #include "support/zookeeper_server.hpp"
@@ -111,48 +108,6 @@ TEST_F(doctor_on_zookeeper, finds_bounds_that_are_too_low_or_differ_and_local_se
   is(condition(servers.follower().url(), "local sessions", 2), "broken", "1 sessions are local");
   is(condition(servers.url(), "session bounds", 2), "broken", "minSessionTimeout is 300 ms");
   is(condition(servers.url(), "same bounds", 2), "broken", "300 to 60000 ms");
-}
-
-/// Of the requests with this type the answer is another.
-class forged_answers {
- public:
-  forged_answers(std::uint16_t server, char type, std::function<std::string(std::string_view)> forge)
-      : proxy_{server} {
-    proxy_.forge([type, forge](std::string_view request, std::string_view answer) {
-      return type_of(request) == std::string{"\0\0\0", 3} + type ? forge(answer) : std::string{answer};
-    });
-  }
-  [[nodiscard]] std::string url(const std::string& rest) const {
-    return "zk://127.0.0.1:" + std::to_string(proxy_.port()) + rest;
-  }
-
- private:
-  /// It follows the number of the request. The client may send the length before that as a piece of its own.
-  static std::string_view type_of(std::string_view request) {
-    constexpr std::size_t word = 4;
-    if (request.size() < 2 * word) return {};
-    std::size_t length = 0;
-    for (const char byte : request.substr(0, word)) length = length * 256 + static_cast<unsigned char>(byte);
-    if (length + word == request.size()) request.remove_prefix(word);
-    return request.size() < 2 * word ? std::string_view{} : request.substr(word, word);
-  }
-
-  fault_proxy proxy_;
-};
-
-constexpr char get_acl = 6;
-
-TEST_F(doctor_on_zookeeper, survives_answers_that_end_too_soon) {
-  zookeeper_server server{forced()};
-  zookeeper_console{server.port()}.create("/app");
-  // The header, and a list of two whose first element is not there.
-  const auto cut = [](std::string_view answer) {
-    constexpr std::size_t header = 20;
-    const std::string rest{answer.substr(4, header - 4)};
-    return std::string{"\0\0\0\x14", 4} + rest + std::string{"\0\0\0\2", 4};
-  };
-  const forged_answers rights{server.port(), get_acl, cut};
-  is(condition(rights.url("/app"), "rights", 1), "unknown", "cannot be read");
 }
 
 /// In a mount namespace, whose table of hosts has a name with two addresses, in whichever order it is found.

@@ -1,3 +1,4 @@
+#include "stores/zookeeper/link/conditions.hpp"
 #include "stores/zookeeper/link/diagnosis.hpp"
 #include "unit/doctor/cases.hpp"
 
@@ -11,7 +12,7 @@ using test::facts_of;
 
 TEST(doctor_tables, know_each_case_of_zookeeper) {
   expect_each_row(
-      server_conditions(),
+      conditions::server_conditions,
       {
           {"problem=refused", "answer", grade::warning, "refused"},
           {"state=waiting", "role", grade::broken, "knows no leader"},
@@ -31,7 +32,7 @@ TEST(doctor_tables, know_each_case_of_zookeeper) {
            "does not tell"},
       });
   expect_each_row(
-      ensemble_conditions(),
+      conditions::ensemble_conditions,
       {
           {"mixed=yes", "leader", grade::broken, "not of one ensemble"},
           {"mixed=no", "leader", grade::kept, "granted a session"},
@@ -48,10 +49,8 @@ TEST(doctor_tables, know_each_case_of_zookeeper) {
           {"timeout=1;makes_world=yes;asks_for_world=no;is_local=no", "access", grade::warning, "acl=world"},
           {"timeout=1;makes_world=no;is_open=yes;root=/app", "access", grade::warning, "below /app"},
           {"timeout=1;makes_world=no;is_open=no", "access", grade::kept, "for one user"},
-          {"timeout=1;acl_problem=p", "rights", grade::unknown, "cannot be read: p"},
-          {"timeout=1;is_closed=yes;client=c", "rights", grade::broken, "c may not read"},
-          {"timeout=1;missing=read;has_ip=yes", "rights", grade::unknown, "may not read"},
-          {"timeout=1;missing=read;has_ip=no", "rights", grade::broken, "may not read"},
+          {"timeout=1;may_read=no;client=c", "rights", grade::broken, "c may not read"},
+          {"timeout=1;may_create=no;client=c", "rights", grade::broken, "c may not create"},
           {"timeout=1;has_root=no", "rights", grade::kept, "not there yet"},
           {"timeout=1;has_root=yes", "rights", grade::kept, "may create below"},
       });
@@ -85,22 +84,6 @@ TEST(doctor_zookeeper, compares_servers) {
   EXPECT_FALSE(concluded({one("standalone")}).has("kinds_of_bounds"));
   EXPECT_EQ(concluded({facts_of("tickTime=9223372036854775807")}).number("safe_timeout"),
             1'000'000'000'000'000);
-}
-
-TEST(doctor_zookeeper, compares_the_user_of_the_url_with_the_acl) {
-  const auto missing = [](const std::vector<session_reader::permission>& acl, const char* user) {
-    facts of;
-    conclude(of, acl, user);
-    return of.text("missing");
-  };
-  EXPECT_EQ(missing({{31, "world", "anyone"}}, ""), "");
-  EXPECT_EQ(missing({{31, "digest", "app:hash"}}, "app"), "");
-  EXPECT_EQ(missing({{31, "digest", "application:hash"}}, "app"), "read and create below");
-  EXPECT_EQ(missing({{1, "world", "anyone"}}, ""), "create below");
-  facts of;
-  conclude(of, {{31, "ip", "10.0.0.0/8"}, {4, "world", "anyone"}}, "");
-  EXPECT_EQ(of.text("has_ip"), "yes");
-  EXPECT_EQ(of.text("is_open"), "yes");
 }
 
 }  // namespace

@@ -1,15 +1,21 @@
 #include "stores/zookeeper/link/diagnosis.hpp"
 
 #include <algorithm>
-#include <array>
+#include <chrono>
+#include <functional>
 #include <optional>
+#include <poll.h>
 #include <set>
 #include <sstream>
 #include <utility>
+#include <variant>
 
+#include "base/owner_id.hpp"
 #include "runtime/io_deadline.hpp"
 #include "runtime/wakeup_fd.hpp"
+#include "stores/zookeeper/link/conditions.hpp"
 #include "stores/zookeeper/link/four_letter.hpp"
+#include "stores/zookeeper/link/handle.hpp"
 #include "stores/zookeeper/link/names.hpp"
 
 namespace holdfast::zookeeper {
@@ -19,17 +25,14 @@ namespace {
 using namespace std::chrono_literals;
 using doctor::facts;
 using std::chrono::milliseconds;
+using std::chrono::steady_clock;
 
 constexpr std::int64_t safe_ticks = 8;  // of a session, see the page
 
 /// A server has no say in facts of other names.
-constexpr std::array<std::string_view, 7> taken{"Mode",
-                                                "tickTime",
-                                                "minSessionTimeout",
-                                                "maxSessionTimeout",
-                                                "zk_local_sessions",
-                                                "zk_cnt_fsynctime",
-                                                "zk_cnt_sync_processor_batch_size"};
+constexpr std::string_view taken =
+    " Mode tickTime minSessionTimeout maxSessionTimeout zk_local_sessions zk_cnt_fsynctime "
+    "zk_cnt_sync_processor_batch_size ";
 
 std::string parent_of(const std::string& path) {
   const auto slash = path.rfind('/');
@@ -39,6 +42,58 @@ std::string parent_of(const std::string& path) {
 bool is_local(const settings::server& at) {
   return at.host == "localhost" || at.host == "::1" || at.host.starts_with("127.");
 }
+
+/// A session that blocks.
+class blocking_session {
+ public:
+  /// \param limit for the session and all that is asked in it. \throws runtime::connection_error.
+  blocking_session(const settings& of, const addresses& at, milliseconds limit)
+      : until_{steady_clock::now() + limit}, handle_{of, at} {
+    run_until([this] { return timeout_ > 0ms; });
+  }
+
+  /// That the servers have granted.
+  [[nodiscard]] milliseconds timeout() const { return timeout_; }
+
+  /// \throws runtime::connection_error if the session is over, or the time.
+  [[nodiscard]] answer ask(const operation& step) {
+    std::optional<result> found;
+    handle_.start(step, [&](result r) { found = std::move(r); });
+    run_until([&] { return found.has_value(); });
+    if (is_unanswered(*found)) throw runtime::connection_error{found->reason};
+    return found->code;
+  }
+
+  /// Tries it with a step that cannot be carried out as a whole.
+  [[nodiscard]] bool may_create_below(const std::string& path) {
+    const std::string node = (path == "/" ? "" : path) + "/doctor-" + owner_id::random().hex();
+    return ask({.kind = operation_kind::replace, .path = node, .former = node + "-none"}) != answer::refused;
+  }
+
+ private:
+  void run_until(const std::function<bool()>& is_done) {
+    while (!is_done()) {
+      const auto left = std::chrono::ceil<milliseconds>(until_ - steady_clock::now());
+      if (left <= 0ms) throw runtime::connection_error{{errc::unavailable, "no answer in time"}};
+      const handle::interest wanted = handle_.wants();
+      pollfd events{wanted.descriptor, wanted.events, 0};
+      // A server that cannot be reached is tried again at once: not without a pause.
+      const milliseconds most = wanted.descriptor >= 0 ? wanted.patience : 20ms;
+      ::poll(&events, 1, static_cast<int>(std::min(left, most).count()));
+      handle_.go_on(events.revents);
+      for (handle::news& each : handle_.take_news()) {
+        if (const auto* made = std::get_if<handle::connected>(&each)) timeout_ = made->timeout;
+        if (const auto* refused = std::get_if<handle::shut_out>(&each))
+          throw runtime::connection_error{refused->reason};
+        if (auto* reply = std::get_if<handle::answered>(&each)) reply->handler(std::move(reply->result));
+      }
+    }
+  }
+
+  steady_clock::time_point until_;
+  milliseconds timeout_{};
+  handle handle_;
+};
 
 class ensemble_survey {
  public:
@@ -53,12 +108,7 @@ class ensemble_survey {
     ensemble_.set_flag("asks_for_world", asks_for_world);
     ensemble_.set_flag("makes_world", settings_.acl == settings::access::world);
     ensemble_.set_flag("is_local", std::ranges::all_of(settings_.servers, is_local));
-    {
-      std::optional<session_reader> session;
-      look(session, user);
-      // While the session is open: it is a local one itself, if the server makes such.
-      for (one& each : servers_) ask(each, "mntr", "\t", "zk_local_sessions");
-    }
+    look();
     // The session has been written by then, which shows whether a server forces writes to its disk.
     std::vector<finding> all;
     std::vector<facts> said;
@@ -66,11 +116,11 @@ class ensemble_survey {
       ask(each, "conf", "=");
       ask(each, "mntr", "\t");
       conclude(each.said);
-      doctor::examine(server_conditions(), each.said, all);
+      doctor::examine(conditions::server_conditions, each.said, all);
       said.push_back(each.said);
     }
     conclude(ensemble_, said);
-    doctor::examine(ensemble_conditions(), ensemble_, all);
+    doctor::examine(conditions::ensemble_conditions, ensemble_, all);
     return all;
   }
 
@@ -142,29 +192,32 @@ class ensemble_survey {
     }
   }
 
-  /// What a session sees of the root, or of the nearest node above it that is there.
-  void look(std::optional<session_reader>& session, const std::string& user) {
+  /// What a session may do at the root, or at the nearest node above it that is there.
+  void look() {
     if (std::ranges::none_of(servers_, [](const one& each) { return each.said.text("state") == "serving"; }))
       return ensemble_.set("session_problem", "no server serves");
     try {
-      session.emplace(settings_, at_, 2 * settings_.connect_limit);
+      blocking_session own{settings_, at_, 2 * settings_.connect_limit};
+      ensemble_.set("timeout", own.timeout().count());
+      // The session is a local one itself, if the server makes such.
+      for (one& each : servers_) ask(each, "mntr", "\t", "zk_local_sessions");
       std::string root = settings_.recipes.root.empty() ? "/" : settings_.recipes.root;
-      auto rights = session->rights_of(root);
-      bool has_root = true;
-      while (rights.code == ZNONODE && root != "/") {
-        has_root = false;
-        root = parent_of(root);
-        rights = session->rights_of(root);
-      }
-      ensemble_.set("timeout", session->timeout().count());
+      const auto read = [&] { return own.ask({.kind = operation_kind::get, .path = root}); };
+      answer found = read();
+      ensemble_.set_flag("has_root", found != answer::no_node);
+      for (; found == answer::no_node && root != "/"; found = read()) root = parent_of(root);
       ensemble_.set("root", root);
-      ensemble_.set_flag("has_root", has_root);
-      ensemble_.set_flag("is_closed", rights.code == ZNOAUTH);
-      if (rights.code == ZOK) return conclude(ensemble_, rights.all, user);
-      if (rights.code != ZNOAUTH) ensemble_.set("acl_problem", zerror(rights.code));
+      ensemble_.set_flag("may_read", found != answer::refused);
+      ensemble_.set_flag("may_create", own.may_create_below(root));
+      if (settings_.acl == settings::access::world) return;
+      settings anybody = settings_;
+      anybody.acl = settings::access::world;
+      anybody.auth_scheme.clear();
+      ensemble_.set_flag("is_open",
+                         blocking_session{anybody, at_, settings_.connect_limit}.may_create_below(root));
     } catch (const runtime::connection_error& c) {
       if (c.reason.code == errc::permission_denied) throw;
-      ensemble_.set("session_problem", c.reason.message);
+      if (!ensemble_.has("may_create")) ensemble_.set("session_problem", c.reason.message);
     }
   }
 
@@ -187,7 +240,8 @@ bool set_fields(facts& of, std::string_view answer, std::string_view separator) 
     if (at == std::string_view::npos) continue;
     is_any = true;
     const std::string_view name = line.substr(0, at);
-    if (std::ranges::find(taken, name) != taken.end()) of.set(name, line.substr(at + separator.size()));
+    if (taken.find(' ' + std::string{name} + ' ') != std::string_view::npos)
+      of.set(name, line.substr(at + separator.size()));
   }
   return is_any;
 }
@@ -215,26 +269,6 @@ void conclude(facts& ensemble, const std::vector<facts>& servers) {
   std::string all;
   for (const std::string& each : bounds) all.append(all.empty() ? "" : ", ").append(each);
   ensemble.set("bounds", all);
-}
-
-void conclude(facts& ensemble, const std::vector<session_reader::permission>& all, std::string_view user) {
-  int may = 0;
-  bool has_ip = false;
-  bool is_open = false;
-  for (const session_reader::permission& each : all) {
-    const bool is_world = each.scheme == "world";
-    const bool is_own =
-        each.scheme == "digest" && !user.empty() && each.id.starts_with(std::string{user} + ':');
-    if (is_world || is_own) may |= each.may;
-    is_open = is_open || (is_world && (each.may & (ZOO_PERM_CREATE | ZOO_PERM_DELETE)) != 0);
-    has_ip = has_ip || each.scheme == "ip";
-  }
-  std::string missing;
-  if ((may & ZOO_PERM_READ) == 0) missing = "read";
-  if ((may & ZOO_PERM_CREATE) == 0) missing.append(missing.empty() ? "create below" : " and create below");
-  ensemble.set("missing", missing);
-  ensemble.set_flag("has_ip", has_ip);
-  ensemble.set_flag("is_open", is_open);
 }
 
 std::vector<finding> diagnose(const settings& of, bool asks_for_world) {

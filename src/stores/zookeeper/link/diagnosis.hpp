@@ -1,20 +1,16 @@
 #pragma once
 
-#include <map>
-#include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "stores/doctor/examination.hpp"
-#include "stores/zookeeper/link/session_reader.hpp"
 #include "stores/zookeeper/link/settings.hpp"
 
 namespace holdfast::zookeeper {
 
-/// Asks the servers of a URL about themselves, and looks at the root in a session of its own. No node is
-/// made. Blocks: for each question to each address of a server at most 2 s or `connect_limit`, whichever is
-/// less, and for the session twice `connect_limit`.
+/// Asks the servers of a URL about themselves, and tries its rights at the root in sessions of its own. No
+/// node is made. Blocks: for each question to each address of a server at most 2 s or `connect_limit`,
+/// whichever is less, and for the sessions three times `connect_limit`.
 /// \param asks_for_world acl=world is in the URL, not a default.
 /// \throws runtime::connection_error if no server answers.
 [[nodiscard]] std::vector<finding> diagnose(const settings& of, bool asks_for_world);
@@ -27,11 +23,4 @@ bool set_fields(doctor::facts& of, std::string_view answer, std::string_view sep
 void conclude(doctor::facts& server);
 /// The facts of all servers together.
 void conclude(doctor::facts& ensemble, const std::vector<doctor::facts>& servers);
-/// What the user of a URL may do below the root, which `all` is the ACL of.
-void conclude(doctor::facts& ensemble, const std::vector<session_reader::permission>& all,
-              std::string_view user);
-
-[[nodiscard]] std::span<const doctor::condition> server_conditions();
-[[nodiscard]] std::span<const doctor::condition> ensemble_conditions();
-
 }  // namespace holdfast::zookeeper

@@ -1,24 +1,25 @@
-// What servers have to keep for locks to exclude one another: see docs/stores/zookeeper.md.
+#pragma once
 
-#include "stores/zookeeper/link/diagnosis.hpp"
+#include <string_view>
 
-namespace holdfast::zookeeper {
+#include "stores/doctor/examination.hpp"
 
-namespace {
+/// What servers have to keep for locks to exclude one another: see docs/stores/zookeeper.md.
+namespace holdfast::zookeeper::conditions {
 
 using doctor::condition;
 using doctor::grade;
 
-constexpr std::string_view bounds = "minSessionTimeout is {minSessionTimeout} ms, at a tick of {tickTime} ms";
-constexpr std::string_view own_bounds =
+inline constexpr std::string_view bounds =
+    "minSessionTimeout is {minSessionTimeout} ms, at a tick of {tickTime} ms";
+inline constexpr std::string_view own_bounds =
     "session_timeout within the bounds of the servers, or other bounds: minSessionTimeout, maxSessionTimeout";
-constexpr std::string_view granted = "a session of {timeout:ms} was granted, and {requested:ms} requested";
-constexpr std::string_view set_acl = "setAcl {root} (zkCli.sh), or auth=digest:USER:PASSWORD in the URL";
-constexpr std::string_view world = "new nodes are everybody's (acl=world)";
-constexpr std::string_view look =
-    "grep forceSync in zoo.cfg and in the server's Java options (zookeeper.forceSync)";
-
-constexpr condition of_server[]{
+inline constexpr std::string_view granted =
+    "a session of {timeout:ms} was granted, and {requested:ms} requested";
+inline constexpr std::string_view set_acl =
+    "setAcl {root} (zkCli.sh), or auth=digest:USER:PASSWORD in the URL";
+inline constexpr std::string_view world = "new nodes are everybody's (acl=world)";
+inline constexpr condition server_conditions[]{
     {"answer", grade::warning, "problem", "{problem}",
      "the others have to be a majority without it; clients lose time at connecting",
      "start the server, or look at its network and its log"},
@@ -52,10 +53,11 @@ constexpr condition of_server[]{
      "server"},
     {"forceSync", grade::unknown, "state=serving",
      "the server does not tell whether it forces writes to its disk",
-     "without that a power cut loses locks that were granted, and tokens fall", look},
+     "without that a power cut loses locks that were granted, and tokens fall",
+     "grep forceSync in zoo.cfg and in the server's Java options (zookeeper.forceSync)"},
 };
 
-constexpr condition of_ensemble[]{
+inline constexpr condition ensemble_conditions[]{
     {"leader", grade::broken, "mixed=yes", "the servers of the URL are not of one ensemble",
      "clients that reach different ones exclude nobody: two may hold",
      "name the servers of one ensemble, as /zookeeper/config has them"},
@@ -83,22 +85,13 @@ constexpr condition of_ensemble[]{
      "anybody can make a lock's node first, and keep the clients out",
      "setAcl {root} with the rights of that user alone (zkCli.sh)"},
     {"access", grade::kept, "timeout", "new nodes are for one user, who may end locks"},
-    {"rights", grade::unknown, "acl_problem", "the ACL of {root} cannot be read: {acl_problem}",
-     "it is not known whether {client} can take a lock", "getAcl {root} (zkCli.sh)"},
-    {"rights", grade::broken, "is_closed=yes", "{client} may not read {root}",
+    {"rights", grade::broken, "may_read=no", "{client} may not read {root}",
      "it can list no queue, and so take no lock", set_acl},
-    {"rights", grade::unknown, "missing has_ip=yes", "{client} may not {missing} {root}",
-     "unless the ACL of an address lets it", set_acl},
-    {"rights", grade::broken, "missing", "{client} may not {missing} {root}",
+    {"rights", grade::broken, "may_create=no", "{client} may not create below {root}",
      "it can lock no name that has no node yet", set_acl},
     {"rights", grade::kept, "timeout has_root=no",
      "{client} may create below {root}; the root is not there yet, and the first lock makes it"},
     {"rights", grade::kept, "timeout", "{client} may create below {root}"},
 };
 
-}  // namespace
-
-std::span<const condition> server_conditions() { return of_server; }
-std::span<const condition> ensemble_conditions() { return of_ensemble; }
-
-}  // namespace holdfast::zookeeper
+}  // namespace holdfast::zookeeper::conditions
