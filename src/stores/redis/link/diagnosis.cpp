@@ -11,7 +11,6 @@
 #include "runtime/wakeup_fd.hpp"
 #include "stores/quorum/protocol/problem_list.hpp"
 #include "stores/redis/link/conditions.hpp"
-#include "stores/redis/link/conversation.hpp"
 #include "stores/redis/link/questions.hpp"
 #include "stores/redis/link/self_description.hpp"
 #include "stores/redis/protocol/keys.hpp"
@@ -143,16 +142,9 @@ slot_map survey::slots() const {
   failure problem;
   for (const server_address& node : in_.cluster) {
     try {
-      conversation with{in_, node, in_.login, secure_.get(), never_.descriptor()};
-      std::string question;
-      slot_map::append_question(question);
-      slot_map map = slot_map::read(with.ask_as_written(question), node);
-      if (!map.is_empty()) return map;
-      problem = {errc::unavailable, node.place() + " knows of no slot"};
+      return ask_slots(in_, node, secure_.get(), never_.descriptor());
     } catch (const connection_error& c) {
       problem = c.reason;
-    } catch (const misunderstood&) {
-      problem = {errc::foreign_store, node.place() + " is no node of a cluster"};
     }
   }
   throw connection_error{problem};

@@ -5,10 +5,14 @@
 #include <utility>
 
 #include "base/owner_id.hpp"
+#include "runtime/io_deadline.hpp"
 #include "runtime/measurement.hpp"
 #include "stores/redis/link/conditions.hpp"
-#include "stores/redis/link/conversation.hpp"
+#include "stores/redis/link/connection.hpp"
+#include "stores/redis/link/introduction.hpp"
+#include "stores/redis/link/socket.hpp"
 #include "stores/redis/protocol/keys.hpp"
+#include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/sentinel_replies.hpp"
 #include "stores/redis/protocol/server_answers.hpp"
 
@@ -20,6 +24,57 @@ using doctor::facts;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using namespace std::chrono_literals;
+
+constexpr std::size_t longest_reply = std::size_t{16} * 1024 * 1024;
+
+/// Commands to a server and their replies, as a blocking exchange over a connection of its own.
+class conversation {
+ public:
+  /// Connects, and logs in, within the connect limit. All that follows has that and the answer limit.
+  /// \throws connection_error; so do the others.
+  conversation(const settings& in, const server_address& to, const credentials& login,
+               const tls_context* secure, int stop)
+      : limit_{in.connect_limit, stop} {
+    made_.parser = redis::parser{longest_reply};
+    made_.stream = connect_stream(to, secure, limit_);
+    limit_.begin("the server to answer");
+    std::string hello;
+    const auto now = login.current();
+    append_hello(hello, now);
+    talk_.send(hello);
+    require_no_error(hear(), now);
+    limit_ = runtime::io_deadline{in.connect_limit + in.answer_limit, stop};
+    limit_.begin("the server to answer");
+  }
+
+  [[nodiscard]] value ask(const std::vector<std::string>& arguments) { return ask_all({arguments}).front(); }
+  /// In one round trip.
+  [[nodiscard]] std::vector<value> ask_all(const std::vector<std::vector<std::string>>& questions) {
+    std::string bytes;
+    for (const auto& arguments : questions) {
+      append_command(bytes, arguments.size());
+      for (const std::string& argument : arguments) append_bulk_string(bytes, argument);
+    }
+    talk_.send(bytes);
+    std::vector<value> replies;
+    while (replies.size() < questions.size()) replies.push_back(hear());
+    return replies;
+  }
+
+ private:
+  [[nodiscard]] value hear() {
+    try {
+      return talk_.hear();
+    } catch (const parser::garbage& g) {
+      throw connection_error{
+          {errc::corrupt_store, std::string{"it does not answer as Redis does: "} + g.what()}, false};
+    }
+  }
+
+  runtime::io_deadline limit_;
+  connection made_;
+  introduction talk_{made_, limit_};
+};
 
 /// A server has no say in facts of other names.
 constexpr std::string_view taken =
@@ -230,9 +285,7 @@ sentinel_answers ask_sentinel(const settings& in, const server_address& at, cons
   said.place = at.place();
   try {
     conversation with{in, at, in.sentinel.login, secure, stop};
-    std::string question;
-    append_address_question(question, in.sentinel.primary);
-    said.primary = primary_address_in(with.ask_as_written(question));
+    said.primary = primary_address_in(with.ask({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", in.sentinel.primary}));
     said.check = with.ask({"SENTINEL", "CKQUORUM", in.sentinel.primary});
   } catch (const connection_error& c) {
     said.problem = c.reason;
@@ -240,6 +293,17 @@ sentinel_answers ask_sentinel(const settings& in, const server_address& at, cons
     said.problem = {errc::corrupt_store, "its answer is not the address of a server"};
   }
   return said;
+}
+
+slot_map ask_slots(const settings& in, const server_address& node, const tls_context* secure, int stop) {
+  try {
+    slot_map map =
+        slot_map::read(conversation{in, node, in.login, secure, stop}.ask({"CLUSTER", "SLOTS"}), node);
+    if (!map.is_empty()) return map;
+  } catch (const misunderstood&) {
+    throw connection_error{{errc::foreign_store, node.place() + " is no node of a cluster"}};
+  }
+  throw connection_error{{errc::unavailable, node.place() + " knows of no slot"}};
 }
 
 }  // namespace holdfast::redis

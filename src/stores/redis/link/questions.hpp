@@ -10,6 +10,7 @@
 #include "stores/redis/link/settings.hpp"
 #include "stores/redis/link/stream.hpp"
 #include "stores/redis/protocol/server_address.hpp"
+#include "stores/redis/protocol/slot_map.hpp"
 #include "stores/redis/protocol/value.hpp"
 
 namespace holdfast::redis {
@@ -45,5 +46,9 @@ struct sentinel_answers {
 };
 [[nodiscard]] sentinel_answers ask_sentinel(const settings& in, const server_address& at,
                                             const tls_context* secure, int stop);
+
+/// \throws connection_error, also if the node knows of no slot.
+[[nodiscard]] slot_map ask_slots(const settings& in, const server_address& node, const tls_context* secure,
+                                 int stop);
 
 }  // namespace holdfast::redis
