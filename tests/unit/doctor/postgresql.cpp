@@ -1,4 +1,5 @@
-#include "stores/postgresql/link/diagnosis.hpp"
+#include "stores/postgresql/link/conditions.hpp"
+#include "stores/sql/link/conditions.hpp"
 #include "unit/doctor/cases.hpp"
 
 namespace holdfast::postgresql {
@@ -9,22 +10,9 @@ using test::expect_each_row;
 
 TEST(doctor_tables, know_each_case_of_postgresql) {
   expect_each_row(
-      conditions(),
+      conditions::server_conditions,
       {
-          {"version=15.6", "version", grade::kept, "PostgreSQL 15.6"},
-          {"standby=true", "role", grade::broken, "a standby"},
-          {"standby=false;read_only=on", "role", grade::broken, "default_transaction_read_only"},
-          {"standby=false;read_only=off", "role", grade::kept, "a primary"},
-          {"encoding=UTF8", "encoding", grade::kept, "UTF8"},
-          {"encoding=SQL_ASCII", "encoding", grade::kept, "SQL_ASCII"},
-          {"encoding=LATIN1", "encoding", grade::broken, "LATIN1"},
           {"fsync=off;session=yes", "persistence", grade::broken, "fsync is off"},
-          {"fsync=on;synchronous_commit=off;session=yes", "persistence", grade::warning, "commit is off"},
-          {"fsync=on;synchronous_commit=off;session=no", "persistence", grade::broken, "commit is off"},
-          {"fsync=on;careless=a;session=yes", "persistence", grade::warning, "for the role a"},
-          {"fsync=on;careless=a;session=no", "persistence", grade::broken, "for the role a"},
-          {"fsync=on;careless_database=d;session=yes", "persistence", grade::warning, "for the database d"},
-          {"fsync=on;careless_database=d;session=no", "persistence", grade::broken, "for the database d"},
           {"fsync=on;full_page_writes=off", "persistence", grade::warning, "full_page_writes is off"},
           {"fsync=on;synchronous_commit=on;full_page_writes=on", "persistence", grade::kept, "commit is on"},
           {"standby=false;standbys=0;idle_slots=0", "replicas", grade::kept, "no failover"},
@@ -41,31 +29,11 @@ TEST(doctor_tables, know_each_case_of_postgresql) {
           {"standby=false;synchronous_standby_names=a;standbys=2;sees_all=true;wanted=1;synchronous_standbys="
            "1",
            "replicas", grade::kept, "of which 1 synchronous"},
-          {"line=switched", "pooler", grade::broken, "switches the session"},
-          {"line=pooled;pooled=no", "pooler", grade::broken, "in front of the server"},
-          {"line=pooled;pooled=yes", "pooler", grade::kept, "there is one"},
-          {"line=direct", "pooler", grade::kept, "there is none"},
           {"password_unused=yes", "password", grade::warning, "did not ask for it"},
-          {"stranger=x", "owner", grade::broken, "x, whom"},
-          {"has_owners=yes", "owner", grade::kept, "trusted"},
-          {"table=t;foreign_table=u", "schema", grade::broken, "the table u"},
-          {"table=t;other_layout=3;own_layout=2", "schema", grade::broken, "has layout 3"},
-          {"table=t;newer=unusable", "schema", grade::broken, "a newer Holdfast"},
-          {"table=t;newer=usable", "schema", grade::kept, "serve this one"},
-          {"table=t;may_ask=no", "schema", grade::unknown, "may not execute"},
-          {"table=t;may_ask=yes", "schema", grade::kept, "is complete"},
-          {"table=t;shortage=s;is_there=no;create=yes;creates=true", "schema", grade::kept,
-           "the first client"},
-          {"table=t;shortage=s;is_there=yes;create=yes;creates=true", "schema", grade::warning, "s"},
-          {"table=t;shortage=s;create=yes;creates=false", "schema", grade::broken, "may not make it"},
-          {"table=t;shortage=s;create=no", "schema", grade::broken, "and create=0"},
-          {"is_there=yes;uses_schema=false", "rights", grade::broken, "lacks USAGE"},
-          {"is_there=yes;lacking=x;looks=yes", "rights", grade::broken, "may not execute x"},
-          {"is_there=yes;lacking=x;looks=no", "rights", grade::broken, "may not execute x"},
-          {"is_there=yes;user=u", "rights", grade::kept, "all routines"},
+          {"uses_schema=false", "rights", grade::broken, "lacks USAGE"},
           {"excess=0", "access", grade::kept, "no other role"},
       });
-  expect_each_row(excess_conditions(),
+  expect_each_row(conditions::excess_conditions,
                   {
                       {"kind=ROLE;objects=pg_write_all_data", "access", grade::warning, "pg_write_all_data"},
                       {"kind=ROLE;objects=owner", "access", grade::warning, "a member of owner"},
@@ -73,6 +41,25 @@ TEST(doctor_tables, know_each_case_of_postgresql) {
                       {"kind=FUNCTION;rights=EXECUTE", "access", grade::warning, "has EXECUTE"},
                       {"kind=TABLE;writes=true;rights=UPDATE", "access", grade::warning, "has UPDATE"},
                       {"kind=TABLE;writes=false;rights=SELECT", "access", grade::warning, "has SELECT"},
+                  });
+}
+
+TEST(doctor_tables, know_each_case_of_a_database_server) {
+  expect_each_row(sql::conditions::server_conditions,
+                  {
+                      {"product=PostgreSQL;version=15.6", "version", grade::kept, "PostgreSQL 15.6"},
+                      {"server_refusal=r", "server", grade::broken, "r"},
+                      {"", "server", grade::kept, "can use it"},
+                      {"careless=c;careless_remedy=m;session=yes", "persistence", grade::warning, "c"},
+                      {"careless=c;careless_remedy=m;session=no", "persistence", grade::broken, "c"},
+                      {"table=t;schema_refusal=r", "schema", grade::broken, "r"},
+                      {"table=t;outdated=yes", "schema", grade::warning, "of another version"},
+                      {"table=t;outdated=no", "schema", grade::kept, "that of this version"},
+                      {"table=t;shortage=s;is_there=no;may_make=yes", "schema", grade::kept, "first client"},
+                      {"table=t;shortage=s;is_there=yes;may_make=yes", "schema", grade::warning, "s"},
+                      {"table=t;shortage=s;may_make=no", "schema", grade::broken, "may not make it"},
+                      {"routines=1;lacking=x;grant=g", "rights", grade::broken, "may not call x"},
+                      {"routines=1", "rights", grade::kept, "all routines"},
                   });
 }
 

@@ -10,9 +10,11 @@
 
 #include "runtime/measurement.hpp"
 #include "runtime/wakeup_fd.hpp"
+#include "stores/mariadb/link/conditions.hpp"
 #include "stores/mariadb/link/opening.hpp"
 #include "stores/mariadb/protocol/schema.hpp"
 #include "stores/mariadb/protocol/texts.hpp"
+#include "stores/sql/link/conditions.hpp"
 #include "stores/sql/protocol/number.hpp"
 
 namespace holdfast::mariadb {
@@ -36,11 +38,10 @@ void set_all(facts& of, const std::vector<std::string>& lines) {
 std::vector<finding> opening::examine() {
   begin();
   check_version();
-  facts said{to_.link.place};
-  std::vector<finding> of_excess;
-  std::vector<finding> unread;
-  said.set("product", mariadb_connection(session_.get()) != 0 ? "MariaDB" : "MySQL");
-  said.set_flag("create", to_.create);
+  sql::examination found{facts{to_.link.place}, {}};
+  facts& said = found.said;
+  const bool is_mariadb = mariadb_connection(session_.get()) != 0;
+  said.set("product", is_mariadb ? "MariaDB" : "MySQL");
   said.set_flag("session", to_.link.session.has_value());
   // What is locked is refused in time to look at the rest.
   const auto patience = std::chrono::duration_cast<std::chrono::seconds>(to_.link.connect_limit / 8);
@@ -54,21 +55,29 @@ std::vector<finding> opening::examine() {
     } catch (const connection_error& c) {
       problem = c.reason.message;
     }
-    doctor::examine_unread(said.subject, part, problem, unread);
+    doctor::examine_unread(said.subject, part, problem, found.more);
   };
   examine_part("settings", [&] {
     ask(sql::mariadb::text::conditions);
     set_all(said, column_);
-    const std::string& level = said.text("flush");
-    const std::string& method = said.text("flush_method");
-    said.set_flag("flushes", level == "1" || (level == "3" && said.text("product") == "MariaDB"));
-    said.set_flag("is_careless", method == "nosync" || method == "littlesync");
-    said.set_flag("is_writable", sql::mariadb::is_writable(said.text("read_only")));
+    if (said.text("transaction_read_only") == "yes") {
+      said.set(
+          "server_refusal",
+          "its transactions are READ ONLY; SET GLOBAL tx_read_only = OFF (MySQL: transaction_read_only), "
+          "and in the option file");
+    }
   });
-  examine_part("counters", [&] {
-    ask(std::string{"SELECT CONCAT(LOWER(variable_name), '=', variable_value) FROM "} +
-        (said.text("product") == "MariaDB" ? "information_schema" : "performance_schema") +
-        ".global_status WHERE variable_name IN ('Slaves_connected', 'wsrep_cluster_size')");
+  examine_part("server", [&] {
+    try {
+      check_server();
+    } catch (const connection_error& c) {
+      said.set("server_refusal", c.reason.message);
+    }
+  });
+  examine_part("replicas", [&] {
+    if (!is_mariadb) return;
+    ask("SELECT CONCAT('slaves_connected=', variable_value) FROM information_schema.global_status "
+        "WHERE variable_name = 'Slaves_connected'");
     set_all(said, column_);
   });
   examine_part("clock", [&] {
@@ -80,20 +89,16 @@ std::vector<finding> opening::examine() {
   examine_part("store", [&] { read_store(said); });
   examine_part("rights of this user", [&] {
     ask(with_names(sql::mariadb::text::excess));
-    examine_excess(said, of_excess);
+    examine_excess(said, found.more);
   });
   examine_part("rights of others", [&] {
     const bool sees = may_see(with_names(sql::mariadb::text::writers));
     said.set_flag("sees_writers", sees);
     if (!sees) return;
     said.set("writers", static_cast<std::int64_t>(column_.size()));
-    examine_excess(said, of_excess);
+    examine_excess(said, found.more);
   });
-  std::vector<finding> all;
-  doctor::examine(conditions(), said, all);
-  if (said.has("clock_distance")) doctor::examine(doctor::clock_conditions(), said, all);
-  for (const auto* each : {&of_excess, &unread}) all.insert(all.end(), each->begin(), each->end());
-  return all;
+  return found.conclude(conditions::server_conditions);
 }
 
 /// A statement of protocol/*.sql for the tables and procedures of this store.
@@ -119,22 +124,23 @@ void opening::examine_excess(const facts& said, std::vector<finding>& to) const 
     }
     one.set("schema", '`' + to_.schema + '`');
     one.set_flag("is_own", one.text("account") == said.text("user"));
-    doctor::examine(excess_conditions(), one, to);
+    doctor::examine(conditions::excess_conditions, one, to);
   }
 }
 
+/// Makes nothing.
 void opening::read_store(facts& to) {
   to.set("table", names_.plain());
-  found_procedures procedures;
+  make_ = sql::provision::none;
   try {
-    procedures = look_at_procedures();
-    check_tables();
+    static_cast<void>(provide_tables(sql::mariadb::existing::kept));
+    if (bare_)
+      to.set("shortage", "there is no " + names_.plain() + ", or this user may not call its procedures");
+    if (!bare_) to.set_flag("outdated", !look_at_procedures().current);
   } catch (const connection_error& c) {
-    if (c.reason.code != errc::foreign_store) throw;
-    return to.set("foreign", c.reason.message);
+    if (c.retryable) throw;
+    to.set("schema_refusal", c.reason.message);
   }
-  to.set("untrusted", procedures.untrusted);
-  to.set_flag("current", procedures.current);
   ask(
       with_names("SELECT routine_name FROM information_schema.routines WHERE routine_schema = '{SCHEMA}' AND "
                  "routine_type = 'PROCEDURE' AND routine_name IN ({PROCEDURES})"));
@@ -143,20 +149,10 @@ void opening::read_store(facts& to) {
     if (std::ranges::find(column_, names_.bare(each)) == column_.end())
       lacking.append(lacking.empty() ? "" : " ").append(names_.bare(each));
   }
-  const auto count = static_cast<std::int64_t>(column_.size());
-  to.set("procedures", count);
+  to.set("routines", static_cast<std::int64_t>(column_.size()));
+  to.set_flag("is_there", !column_.empty());
+  to.set_flag("may_make", true);
   to.set("lacking", lacking);
-  if (!procedures.untrusted.empty()) return;  // nothing of it is called
-  try {
-    const std::int64_t there = layout();
-    to.set("layout", there == 0 ? "none" : there == sql::mariadb::layout ? "own" : "other");
-    to.set("layout_there", there);
-    to.set("own_layout", sql::mariadb::layout);
-  } catch (const connection_error& c) {
-    if (c.reason.code != errc::permission_denied) throw;
-    if (count > 0) to.set("refusal", c.reason.message);
-    to.set("layout", "none");
-  }
 }
 
 /// Asks what only a user with more rights may see. \return whether it may.

@@ -61,6 +61,7 @@ class opening {
   void end_sessions(const owner_id& of);
   void take_lock();
   void bind_to_session(std::chrono::milliseconds timeout);
+  [[nodiscard]] std::optional<inventory> find_shortage();
   bool provide_tables();
   bool make_tables(const inventory& there);
   [[nodiscard]] std::string shortage(const inventory& there) const;

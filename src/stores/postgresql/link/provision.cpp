@@ -110,10 +110,10 @@ std::string opening::shortage(const inventory& there) const {
          " are those of an older version, or a part is missing";
 }
 
-/// \return whether it has made any.
-bool opening::provide_tables() {
-  const inventory there = look_around();
-  if (suffices(there)) return false;
+/// \return what is there, if that does not suffice, and a client may make the rest.
+std::optional<opening::inventory> opening::find_shortage() {
+  inventory there = look_around();
+  if (suffices(there)) return std::nullopt;
   if (const auto theirs = foreign_table()) {
     throw connection_error{
         {errc::foreign_store, "the table " + *theirs + " is not Holdfast's; name another table with table="},
@@ -124,8 +124,15 @@ bool opening::provide_tables() {
         {errc::unavailable, shortage(there) + ", and create=0 forbids to create it; see holdfast schema"},
         false};
   }
-  bare_ = make_ == sql::provision::none && !there.has_layout;
-  return !bare_ && make_tables(there);
+  return there;
+}
+
+/// \return whether it has made any.
+bool opening::provide_tables() {
+  const auto there = find_shortage();
+  if (!there) return false;
+  bare_ = make_ == sql::provision::none && !there->has_layout;
+  return !bare_ && make_tables(*there);
 }
 
 /// One client at a time makes the tables, and the others find them made. Any user may hold this lock, so the

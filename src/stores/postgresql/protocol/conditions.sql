@@ -1,5 +1,5 @@
 -- What a server says of itself, as rows of a name and a value. $1: the schema; $2: the name of the routine
--- that locks.
+-- that locks; $3: the routines that clients call, a line each.
 -- `careless`: other roles that may lock, whose commits are not durable, and whether that is a setting of the database for
 -- all. A role's own setting wins, and that for this database.
 WITH careless(rolname, of_all) AS (
@@ -12,29 +12,35 @@ WITH careless(rolname, of_all) AS (
               AND s.setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
             ORDER BY s.setrole <> 0 DESC, s.setdatabase <> 0 DESC LIMIT 1) AS own(of_all, value)
    WHERE r.rolcanlogin AND r.rolname <> current_user AND has_function_privilege(r.oid, p.oid, 'EXECUTE')
-     AND own.value IN ('off', 'false', 'no', '0'))
+     AND own.value IN ('off', 'false', 'no', '0')),
+  called(name, is_denied, place) AS (
+  SELECT p.proname::text, NOT has_function_privilege(p.oid, 'EXECUTE'), array_position(all_called, signature)
+    FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace,
+         LATERAL (SELECT p.proname || '(' || oidvectortypes(p.proargtypes) || ')', string_to_array($3, chr(10))) AS s(signature, all_called)
+   WHERE n.nspname = $1 AND signature = ANY (all_called) AND has_schema_privilege(n.oid, 'USAGE'))
 SELECT name, value FROM (VALUES
+  ('routines', (SELECT count(*)::text FROM called)),
+  ('lacking', (SELECT string_agg(name, ' ' ORDER BY place) FROM called WHERE is_denied)),
   ('version', current_setting('server_version')),
   ('user', current_user::text),
   ('role_name', quote_ident(current_user)),
-  -- Of the routines: the role that may grant them.
-  ('maker', (
-    SELECT min(pg_get_userbyid(p.proowner)) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-     WHERE n.nspname = $1 AND p.proname = $2)),
+  ('grant', (
+    SELECT format('holdfast schema ''URL&grant_lock=%s'' --apply, with the URL of the role %s', current_user, min(pg_get_userbyid(p.proowner)))
+      FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = $1 AND p.proname = $2)),
   ('standby', pg_is_in_recovery()::text),
-  ('read_only', current_setting('default_transaction_read_only')),
-  ('encoding', current_setting('server_encoding')),
   ('fsync', current_setting('fsync')),
   ('full_page_writes', current_setting('full_page_writes')),
   ('synchronous_commit', current_setting('synchronous_commit')),
   ('synchronous_standby_names', current_setting('synchronous_standby_names')),
-  ('careless', (SELECT min(rolname) FROM careless WHERE NOT of_all)),
-  ('careless_name', (SELECT quote_ident(min(rolname)) FROM careless WHERE NOT of_all)),
-  ('database_name', quote_ident(current_database())),
   -- Superusers may do everything, but seldom lock.
-  ('careless_database', (
-    SELECT current_database()::text
-     WHERE EXISTS (SELECT FROM careless JOIN pg_roles r USING (rolname) WHERE of_all AND NOT r.rolsuper))),
+  ('careless', coalesce(
+    CASE current_setting('synchronous_commit') WHEN 'off' THEN 'synchronous_commit is off' END,
+    (SELECT 'synchronous_commit is off for the role ' || min(rolname) || ', which may lock' FROM careless WHERE NOT of_all),
+    (SELECT 'synchronous_commit is off for the database ' || current_database() || ', and so for roles without a setting'
+      WHERE EXISTS (SELECT FROM careless JOIN pg_roles r USING (rolname) WHERE of_all AND NOT r.rolsuper)))),
+  ('careless_remedy', format(
+    'SET synchronous_commit = on where it is off: ALTER ROLE %I, ALTER ROLE ... IN DATABASE, ALTER DATABASE %I, or ALTER SYSTEM',
+    coalesce((SELECT min(rolname) FROM careless WHERE NOT of_all), current_user), current_database())),
   -- A session that receives the log for a logical subscriber is no standby.
   ('standbys', (
     SELECT count(*)::text FROM pg_stat_replication a
@@ -43,14 +49,6 @@ SELECT name, value FROM (VALUES
   -- How many standbys a commit waits for: "FIRST 2 (a, b)", "ANY 2 (*)", "2 (a, b)", "a, b".
   ('wanted', coalesce((
     regexp_match(current_setting('synchronous_standby_names'), '^\s*(?:(?:first|any)\s+)?(\d+)\s*\(', 'i'))[1], '1')),
-  -- Such a setting with all that are connected; without their names if this user may not see them.
-  ('standby_setting', (
-    SELECT coalesce(
-      quote_literal('ANY 1 (' || string_agg(DISTINCT '"' || replace(a.application_name, '"', '""') || '"', ', ') || ')'),
-      '''ANY 1 (...)'', with the application_name of each standby in the parentheses')
-      FROM pg_stat_replication a
-     WHERE a.application_name <> '' AND a.state IS DISTINCT FROM 'backup'
-       AND NOT EXISTS (SELECT FROM pg_replication_slots s WHERE s.active_pid = a.pid AND s.slot_type = 'logical'))),
   -- Made for a standby, which is not connected.
   ('idle_slots', (
     SELECT count(*)::text FROM pg_replication_slots WHERE slot_type = 'physical' AND NOT active AND NOT temporary)),
@@ -62,6 +60,6 @@ SELECT name, value FROM (VALUES
   ('sees_all', pg_has_role('pg_read_all_stats', 'USAGE')::text),
   ('uses_schema', (
     SELECT has_schema_privilege(n.oid, 'USAGE')::text FROM pg_namespace n WHERE n.nspname = $1)),
-  ('creates', (
-    SELECT has_schema_privilege(n.oid, 'CREATE')::text FROM pg_namespace n WHERE n.nspname = $1))
+  ('may_make', (
+    SELECT CASE WHEN has_schema_privilege(n.oid, 'CREATE') THEN 'yes' ELSE 'no' END FROM pg_namespace n WHERE n.nspname = $1))
 ) AS said(name, value) WHERE value IS NOT NULL

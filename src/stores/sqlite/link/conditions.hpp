@@ -26,7 +26,7 @@ inline constexpr condition file_conditions[]{
      "a folder of uid {user} for the store, in the URL: mkdir -p {'folder_path'} && chown {user} "
      "{'folder_path'}"},
     {"place", grade::broken, "", "{place_problem}", "this user can take no lock",
-     "with all clients closed, mend that (find / -samefile {'path'} names hard links), or choose another "
+     "with all clients closed, change that (find / -samefile {'path'} names hard links), or choose another "
      "path"},
     {"file system", grade::kept, "!network", "it is a local one"},
     {"file system", grade::warning, "", "{nearest} is on a network file system ({network})",

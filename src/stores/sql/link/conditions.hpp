@@ -1,0 +1,70 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "stores/doctor/examination.hpp"
+
+namespace holdfast::sql::conditions {
+
+using doctor::condition;
+using doctor::grade;
+
+inline constexpr std::string_view apply = "holdfast schema URL --apply, as a user with the rights";
+
+/// What each database server has to keep for locks to exclude one another. What clients refuse is said in
+/// their words.
+inline constexpr condition server_conditions[]{
+    {"version", grade::kept, "version", "{product} {version}"},
+    {"server", grade::broken, "server_refusal", "{server_refusal}",
+     "clients refuse it: no lock can be acquired or renewed",
+     "change the setting, or let the store's URL lead to a server that takes writes"},
+    {"server", grade::kept, "", "clients can use it"},
+
+    // It keeps what it has answered. With mode=session a crash that takes back grants ends all sessions, too.
+    {"persistence", grade::warning, "careless session=yes", "{careless}",
+     "a crash takes back the last grants, and ends all sessions: tokens may repeat, if the clock is set back",
+     "{careless_remedy}"},
+    {"persistence", grade::broken, "careless", "{careless}",
+     "a crash takes back the last grants that were answered, and they are granted again",
+     "{careless_remedy}"},
+
+    {"schema", grade::broken, "schema_refusal", "{schema_refusal}", "clients refuse it",
+     "holdfast schema URL --apply, as a user with the rights; or another table= in the URL"},
+    {"schema", grade::warning, "outdated=yes", "the procedures of {table} are those of another version",
+     "they work, without what has been mended since if they are older",
+     "with the newest version: holdfast schema URL --apply"},
+    {"schema", grade::kept, "table !shortage", "{table} is that of this version"},
+    // The next client that locks makes what is missing, if it may.
+    {"schema", grade::kept, "shortage is_there=no may_make=yes",
+     "{shortage}; the first client that locks makes it, if it may"},
+    {"schema", grade::warning, "shortage may_make=yes", "{shortage}",
+     "the next client that locks makes it, if it may: others fail", apply},
+    {"schema", grade::broken, "shortage", "{shortage}, and this user may not make it",
+     "locks fail with errc::permission_denied", apply},
+    {"rights", grade::broken, "routines>=1 lacking", "the user {user} may not call {lacking}",
+     "what needs it fails with errc::permission_denied", "{grant}"},
+    {"rights", grade::kept, "routines>=1", "the user {user} may call all routines"},
+};
+
+}  // namespace holdfast::sql::conditions
+
+namespace holdfast::sql {
+
+/// What is known of a server after all questions.
+struct examination {
+  doctor::facts said;
+  std::vector<finding> more;  // of rights that nobody needs, and of what could not be examined
+
+  [[nodiscard]] std::vector<finding> conclude(std::span<const doctor::condition> own) const {
+    std::vector<finding> all;
+    doctor::examine(conditions::server_conditions, said, all);
+    doctor::examine(own, said, all);
+    if (said.has("clock_distance")) doctor::examine(doctor::clock_conditions(), said, all);
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+};
+
+}  // namespace holdfast::sql
