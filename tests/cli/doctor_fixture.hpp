@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "doctor_record.hpp"
 #include "fixture.hpp"
@@ -54,6 +55,22 @@ class doctor_test : public command_test {
   }
   void look(doctor_record& to, const std::string& state, const std::string& store, const strings& more = {}) {
     to.add(state, findings(store, {}, more));
+  }
+  /// A state of a server, which begins with statements and ends with others that take it back.
+  struct state {
+    std::string name;
+    std::string url;
+    strings before{};
+    strings after{};
+  };
+  template <class Server, class After>
+  void look_at_each(doctor_record& to, Server& server, const std::vector<state>& all, After after) {
+    for (const state& each : all) {
+      for (const std::string& statement : each.before) server.ask(statement);
+      look(to, each.name, each.url);
+      for (const std::string& statement : each.after) server.ask(statement);
+      after(each.name);
+    }
   }
   /// It is not kept, and the finding says what that means and what mends it.
   static void is(const json& one, const std::string& result, const std::string& observed,

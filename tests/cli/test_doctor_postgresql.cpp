@@ -73,12 +73,6 @@ TEST_F(doctor_on_postgresql, says_of_a_store_in_each_state_what_the_golden_file_
   const auto no_setting = [](const std::string& name) {
     return strings{"ALTER SYSTEM RESET " + name, "SELECT pg_reload_conf()"};
   };
-  struct state {
-    std::string name;
-    std::string url;
-    strings before{};
-    strings after{};
-  };
   const std::vector<state> states{
       {"all in order", own},
       {"no store yet", server.url()},
@@ -172,13 +166,10 @@ TEST_F(doctor_on_postgresql, says_of_a_store_in_each_state_what_the_golden_file_
        {},
        {"ALTER FUNCTION locks.own_evict OWNER TO holdfast"}},
   };
-  for (const state& each : states) {
-    for (const std::string& statement : each.before) server.ask(statement);
-    look(said, each.name, each.url);
-    for (const std::string& statement : each.after) server.ask(statement);
-    if (each.name.find("version") != std::string::npos)
+  look_at_each(said, server, states, [&](const std::string& name) {
+    if (name.find("version") != std::string::npos)
       command({"schema", own + "&grant_lock=worker&grant_look=looker", "--apply"});
-  }
+  });
   server.set_clock(10min);
   look(said, "the server's clock is wrong", own);
   server.set_clock(0s);

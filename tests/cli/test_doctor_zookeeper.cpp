@@ -82,7 +82,7 @@ TEST_F(doctor_on_zookeeper, finds_an_ensemble_in_order_makes_no_node_and_finds_s
   EXPECT_EQ(run.status, status_in_order()) << run.out << run.err;
   EXPECT_THAT(
       of_store(run.out),
-      AllOf(HasSubstr("the ensemble: all 5 checks passed"), HasSubstr("kept     role: it is a leader"),
+      AllOf(HasSubstr("the ensemble: all 5 checks passed"), HasSubstr("kept     role: its mode is leader"),
             HasSubstr("kept     forceSync: it forced writes"), Not(HasSubstr("mend:"))));
   EXPECT_EQ(console.children("/"), strings{"zookeeper"});
 
@@ -128,7 +128,7 @@ TEST_F(doctor_on_zookeeper, tries_each_address_of_a_name) {
     zookeeper_server server{there};
     const auto run = in_namespace(
         {HOLDFAST_COMMAND, "doctor", "--all", "--store", "zk://pair:" + std::to_string(server.port())});
-    EXPECT_THAT(run.out, HasSubstr("role: it is a server that stands alone")) << host << run.err;
+    EXPECT_THAT(run.out, HasSubstr("role: its mode is standalone")) << host << run.err;
     EXPECT_THAT(run.out, Not(HasSubstr("Connection refused"))) << host;
   }
 }

@@ -14,8 +14,7 @@ constexpr const char* source_file = "/sys/devices/system/clocksource/clocksource
 
 constexpr std::string_view meaning =
     "a client on this host that was paused for longer than its drift margin, and goes on, takes its leases "
-    "for held "
-    "until their next renewal, while others hold the locks";
+    "for held until their next renewal, while others hold the locks";
 constexpr std::string_view remedy =
     "pause no client's machine for longer than that; or, where it is available, tsc: echo tsc > {file}, and "
     "clocksource=tsc on the kernel's command line";

@@ -30,10 +30,9 @@ TEST(doctor_tables, know_each_case_of_mariadb) {
   expect_each_row(
       conditions::excess_conditions,
       {
-          {"is_own=yes;part=columns;object=o", "access", grade::warning, "of columns on o"},
-          {"is_own=yes;part=;object=o;rights=DROP", "access", grade::warning, "of this URL has DROP on o"},
-          {"is_own=no;part=columns;object=o", "access", grade::warning, "of columns on o"},
-          {"is_own=no;part=;object=o;rights=DROP", "access", grade::warning, "has DROP on o"},
+          {"is_own=yes;object=o;rights=DROP;remedy=r", "access", grade::warning, "of this URL has DROP on o"},
+          {"is_own=no;object=o;rights=DROP;range= of columns;remedy=r", "access", grade::warning,
+           "has DROP of columns on o"},
       });
 }
 

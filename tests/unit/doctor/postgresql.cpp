@@ -35,7 +35,6 @@ TEST(doctor_tables, know_each_case_of_postgresql) {
       });
   expect_each_row(conditions::excess_conditions,
                   {
-                      {"kind=ROLE;objects=pg_write_all_data", "access", grade::warning, "pg_write_all_data"},
                       {"kind=ROLE;objects=owner", "access", grade::warning, "a member of owner"},
                       {"kind=SCHEMA;rights=CREATE", "access", grade::warning, "has CREATE"},
                       {"kind=FUNCTION;rights=EXECUTE", "access", grade::warning, "has EXECUTE"},

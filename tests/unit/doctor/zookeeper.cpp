@@ -16,9 +16,7 @@ TEST(doctor_tables, know_each_case_of_zookeeper) {
       {
           {"problem=refused", "answer", grade::warning, "refused"},
           {"state=waiting", "role", grade::broken, "knows no leader"},
-          {"Mode=standalone", "role", grade::kept, "stands alone"},
-          {"Mode=observer", "role", grade::kept, "an observer"},
-          {"Mode=leader", "role", grade::kept, "a leader"},
+          {"Mode=leader", "role", grade::kept, "is leader"},
           {"state=serving;missing=mntr", "information", grade::unknown, "to mntr"},
           {"state=serving", "information", grade::kept, "srvr, conf and mntr"},
           {"minSessionTimeout=4000;tickTime=2000;two_ticks=4000", "session bounds", grade::kept, "4000 ms"},

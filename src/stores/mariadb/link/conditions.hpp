@@ -15,8 +15,7 @@ inline constexpr std::string_view promoted =
     "a replica that is promoted may not know the last grants, and grants them again";
 inline constexpr std::string_view join_refused =
     "the server refuses calls for which it expects to read more rows (error 1104): with a low limit no lock "
-    "can be "
-    "acquired";
+    "can be acquired";
 inline constexpr std::string_view set_join = "SET GLOBAL max_join_size = DEFAULT, and in the option file";
 
 inline constexpr condition server_conditions[]{
@@ -47,25 +46,13 @@ inline constexpr condition server_conditions[]{
      "no other user may write the tables by a grant on this database or its tables"},
 };
 
-inline constexpr std::string_view may_end =
-    "whoever may write or replace the tables or procedures may end everybody's locks, and nobody needs to";
-inline constexpr std::string_view programs =
-    "programs with this URL may write or replace the tables and procedures, and end everybody's locks; to "
-    "lock, EXECUTE "
-    "is enough";
-inline constexpr std::string_view of_columns =
-    "SHOW GRANTS FOR {name}; REVOKE what names columns of {object}";
-
 /// Of a right that nobody needs.
 inline constexpr condition excess_conditions[]{
-    {"access", grade::warning, "is_own=yes part=columns",
-     "the user {account} of this URL has {rights} of columns on {object}", programs, of_columns},
-    {"access", grade::warning, "is_own=yes", "the user {account} of this URL has {rights} on {object}",
-     programs, "REVOKE {rights} ON {object} FROM {name}; GRANT EXECUTE ON {schema}.* TO {name}"},
-    {"access", grade::warning, "part=columns", "the user {account} has {rights} of columns on {object}",
-     may_end, of_columns},
-    {"access", grade::warning, "", "the user {account} has {rights} on {object}", may_end,
-     "REVOKE {rights} ON {object} FROM {name}"},
+    {"access", grade::warning, "is_own=yes", "the user {account} of this URL has {rights}{range} on {object}",
+     "programs with this URL may end everybody's locks; to lock, EXECUTE is enough", "{remedy}"},
+    {"access", grade::warning, "", "the user {account} has {rights}{range} on {object}",
+     "whoever may write or replace the tables or procedures may end everybody's locks, and nobody needs to",
+     "{remedy}"},
 };
 
 }  // namespace holdfast::mariadb::conditions

@@ -122,7 +122,12 @@ void opening::examine_excess(const facts& said, std::vector<finding>& to) const 
       line.remove_prefix(std::min(line.size(), value.size() + 1));
       one.set(name, value);
     }
-    one.set("schema", '`' + to_.schema + '`');
+    const bool is_of_columns = !one.text("part").empty();
+    one.set("range", is_of_columns ? " of columns" : "");
+    one.set("remedy",
+            doctor::fill(is_of_columns ? "SHOW GRANTS FOR {name}; REVOKE what names columns of {object}"
+                                       : "REVOKE {rights} ON {object} FROM {name}",
+                         one));
     one.set_flag("is_own", one.text("account") == said.text("user"));
     doctor::examine(conditions::excess_conditions, one, to);
   }

@@ -13,6 +13,7 @@ using doctor::grade;
 
 inline constexpr std::string_view forgets =
     "a standby that is promoted may not know the last grants, and grants them again";
+inline constexpr std::string_view revoke = "REVOKE {rights} ON {kind} {full} FROM {grantee_name}";
 
 inline constexpr condition server_conditions[]{
     {"persistence", grade::broken, "!careless fsync!=on", "fsync is off",
@@ -30,8 +31,7 @@ inline constexpr condition server_conditions[]{
     {"replicas", grade::warning, "standby=false !synchronous_standby_names standbys=0",
      "no standby is connected, in spite of {idle_slots:replication slot}", forgets,
      "start the standby, and have commits wait for it (synchronous_standby_names); or, if there is none any "
-     "more: SELECT "
-     "pg_drop_replication_slot({idle_slot})"},
+     "more: SELECT pg_drop_replication_slot({idle_slot})"},
     {"replicas", grade::warning, "standby=false !synchronous_standby_names",
      "it has {standbys:standby}, and none is synchronous", forgets,
      "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (NAME, ...)', with each application_name of "
@@ -47,8 +47,7 @@ inline constexpr condition server_conditions[]{
      "synchronous_standby_names asks for {wanted:standby}, of which {synchronous_standbys} connected",
      "all commits wait for more: no lock can be acquired or renewed",
      "start the standby; or, without it, ALTER SYSTEM SET synchronous_standby_names to fewer, or ALTER "
-     "SYSTEM RESET "
-     "synchronous_standby_names; SELECT pg_reload_conf()"},
+     "SYSTEM RESET synchronous_standby_names; SELECT pg_reload_conf()"},
     {"replicas", grade::kept, "standby=false",
      "it has {standbys:standby}, of which {synchronous_standbys} synchronous: fail over to no other"},
 
@@ -65,23 +64,16 @@ inline constexpr condition server_conditions[]{
 
 /// Of a right that nobody needs.
 inline constexpr condition excess_conditions[]{
-    {"access", grade::warning, "kind=ROLE objects=pg_write_all_data", "{grantee} is a member of {objects}",
-     "such a role may write the tables, and end everybody's locks", "REVOKE {full} FROM {grantee_name}"},
     {"access", grade::warning, "kind=ROLE", "{grantee} is a member of {objects}",
-     "such a role may act as the owner of Holdfast's objects: replace routines, and write the tables",
-     "REVOKE {full} FROM {grantee_name}"},
+     "such a role may write the tables, and end everybody's locks", "REVOKE {full} FROM {grantee_name}"},
     {"access", grade::warning, "kind=SCHEMA", "{grantee} has {rights} on {objects}",
-     "such a role may put functions of the same names beside Holdfast's, which then fails",
-     "REVOKE {rights} ON SCHEMA {full} FROM {grantee_name}"},
+     "such a role may put functions of the same names beside Holdfast's, which then fails", revoke},
     {"access", grade::warning, "kind=FUNCTION", "{grantee} has {rights} on {objects}",
-     "whoever may execute it may lock, or end everybody's locks",
-     "REVOKE {rights} ON FUNCTION {full} FROM {grantee_name}"},
+     "whoever may execute it may lock, or end everybody's locks", revoke},
     {"access", grade::warning, "writes=true", "{grantee} has {rights} on {objects}",
-     "whoever may write the tables may end everybody's locks, and nobody needs to",
-     "REVOKE {rights} ON TABLE {full} FROM {grantee_name}"},
+     "whoever may write the tables may end everybody's locks, and nobody needs to", revoke},
     {"access", grade::warning, "", "{grantee} has {rights} on {objects}",
-     "whoever may read the tables sees the ids by which clients are notified, and nobody needs to",
-     "REVOKE {rights} ON TABLE {full} FROM {grantee_name}"},
+     "whoever may read the tables sees the ids by which clients are notified, and nobody needs to", revoke},
 };
 
 }  // namespace holdfast::postgresql::conditions

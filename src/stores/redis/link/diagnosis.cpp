@@ -85,7 +85,7 @@ std::vector<survey::answer> survey::ask_at_once(const std::vector<server_address
       } catch (const connection_error& c) {
         all[i].problem = c.reason;
       } catch (const error& e) {
-        all[i].problem = {e.code(), e.what()};
+        all[i].problem = {e.code(), e.detail()};
       }
     }
   };

@@ -35,8 +35,7 @@ inline constexpr condition file_conditions[]{
     // A client leaves the times of the -shm as they are while it uses it, so that to a cleaner it grows old.
     {"cleaners", grade::warning, "temporary=yes", "the file is in a folder for temporary files",
      "programs that remove old files there (systemd-tmpfiles, tmpreaper) may remove the -shm of a running "
-     "client: "
-     "two may hold, and the file is damaged",
+     "client: two may hold, and the file is damaged",
      "with all clients closed: move the store to another folder, such as one below /var/lib"},
     {"permissions", grade::warning, "file_everybody=yes", "{file_mode}: everybody may write it", can_take,
      "chmod o-w {'path'}"},
@@ -59,8 +58,7 @@ inline constexpr condition file_conditions[]{
     {"neighbours", grade::broken, "", "{neighbour} {neighbour_problem}",
      "another user could bring content into the database; clients refuse the file",
      "with all clients closed: move it aside together with the database: commits in it are lost, and tokens "
-     "may "
-     "fall: mkdir DIR && mv {'neighbour'} {'path'} DIR"},
+     "may fall: mkdir DIR && mv {'neighbour'} {'path'} DIR"},
     {"notifications", grade::kept, "!wake_problem", "the -wake folder can be used, or is not there yet"},
     {"notifications", grade::warning, "", "{wake} {wake_problem}",
      "it is not used: waiters find their grant by polling, up to a third of their ttl late",

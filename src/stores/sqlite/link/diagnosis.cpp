@@ -172,7 +172,7 @@ std::vector<finding> diagnose(const std::string& path, const sql::tables& names,
     check_place(path, options.accepts_network);
   } catch (const error& e) {
     if (e.code() == errc::foreign_store || e.code() == errc::corrupt_store) throw;
-    place_problem = e.what();
+    place_problem = e.detail();
   }
   const auto file = status_of(path);
   const auto wrong = find_wrong_neighbour(path);

@@ -18,6 +18,9 @@ inline constexpr std::string_view granted =
     "a session of {timeout:ms} was granted, and {requested:ms} requested";
 inline constexpr std::string_view set_acl =
     "setAcl {root} (zkCli.sh), or auth=digest:USER:PASSWORD in the URL";
+inline constexpr std::string_view grep =
+    "grep forceSync in zoo.cfg and in the server's Java options (zookeeper.forceSync), and restart without "
+    "it";
 inline constexpr std::string_view world = "new nodes are everybody's (acl=world)";
 inline constexpr condition server_conditions[]{
     {"answer", grade::warning, "problem", "{problem}",
@@ -26,9 +29,7 @@ inline constexpr condition server_conditions[]{
     {"role", grade::broken, "state=waiting", "it serves nobody, because it knows no leader",
      "clients connected to it lose their locks at the deadlines",
      "start a majority of the servers; look at this one's log for its election"},
-    {"role", grade::kept, "Mode=standalone", "it is a server that stands alone"},
-    {"role", grade::kept, "Mode=observer", "it is an observer"},
-    {"role", grade::kept, "Mode", "it is a {Mode}"},
+    {"role", grade::kept, "Mode", "its mode is {Mode}"},
     {"information", grade::unknown, "missing", "it does not answer to {missing}",
      "its session bounds and forced writes were not all examined",
      "4lw.commands.whitelist=srvr,conf,mntr in its configuration, and a restart"},
@@ -47,14 +48,10 @@ inline constexpr condition server_conditions[]{
      "it forced writes to its disk {zk_cnt_fsynctime} times since its start"},
     {"forceSync", grade::broken, "zk_cnt_fsynctime=0 zk_cnt_sync_processor_batch_size>=2",
      "it wrote {zk_cnt_sync_processor_batch_size} times since its start, and forced none to its disk",
-     "a power cut loses locks that were granted: two may hold, and tokens fall",
-     "grep forceSync in zoo.cfg and in the server's Java options (zookeeper.forceSync); remove it and "
-     "restart the "
-     "server"},
+     "a power cut loses locks that were granted: two may hold, and tokens fall", grep},
     {"forceSync", grade::unknown, "state=serving",
      "the server does not tell whether it forces writes to its disk",
-     "without that a power cut loses locks that were granted, and tokens fall",
-     "grep forceSync in zoo.cfg and in the server's Java options (zookeeper.forceSync)"},
+     "without that a power cut loses locks that were granted, and tokens fall", grep},
 };
 
 inline constexpr condition ensemble_conditions[]{

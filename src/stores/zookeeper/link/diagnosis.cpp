@@ -115,7 +115,7 @@ class ensemble_survey {
     for (one& each : servers_) {
       ask(each, "conf", "=");
       ask(each, "mntr", "\t");
-      conclude(each.said);
+      if (each.said.has("tickTime")) each.said.set("two_ticks", 2 * each.said.number("tickTime"));
       doctor::examine(conditions::server_conditions, each.said, all);
       said.push_back(each.said);
     }
@@ -140,37 +140,27 @@ class ensemble_survey {
     one& server = servers_.emplace_back(one{facts{alone.place()}, {}, {}});
     const auto outcome = name_lookup::begin({at})->wait(settings_.connect_limit);
     if (const auto* problem = std::get_if<failure>(&outcome)) {
-      server.said.set("problem", last_problem_ = problem->message);
-      return;
+      last_problem_ = problem->message;
+    } else {
+      const auto& found = std::get<addresses>(outcome);
+      std::string list = found.list;  // in the format of the client library
+      std::ranges::replace(list, ',', '\n');
+      std::istringstream lines{list};
+      while (std::getline(lines, server.address)) {
+        try {
+          const std::string answer = ask_four_letter(server.address, "srvr", limit());
+          const bool is_serving = answer.find("not currently serving") == std::string::npos;
+          server.said.set("state", is_serving ? "serving" : "waiting");
+          if (!set_fields(server.said, answer, ": ") && is_serving) server.missing = "srvr";
+          at_.list.append(at_.list.empty() ? "" : ",").append(found.list);
+          at_.count += found.count;
+          return;
+        } catch (const runtime::connection_error& c) {
+          last_problem_ = c.reason.message;
+        }
+      }
     }
-    const auto& found = std::get<addresses>(outcome);
-    std::string list = found.list;  // in the format of the client library
-    std::ranges::replace(list, ',', '\n');
-    std::istringstream lines{list};
-    std::string problem;
-    while (std::getline(lines, server.address)) {
-      problem = hear(server);
-      if (problem.empty()) break;
-    }
-    if (!problem.empty()) {
-      server.said.set("problem", last_problem_ = problem);
-      return;
-    }
-    at_.list.append(at_.list.empty() ? "" : ",").append(found.list);
-    at_.count += found.count;
-  }
-
-  /// \return why it does not answer; empty: it does.
-  std::string hear(one& server) {
-    try {
-      const std::string answer = ask_four_letter(server.address, "srvr", limit());
-      const bool is_serving = answer.find("not currently serving") == std::string::npos;
-      server.said.set("state", is_serving ? "serving" : "waiting");
-      if (is_serving && !set_fields(server.said, answer, ": ")) server.missing = "srvr";
-      return {};
-    } catch (const runtime::connection_error& c) {
-      return c.reason.message;
-    }
+    server.said.set("problem", last_problem_);
   }
 
   /// \param only these fields, and nothing is said of the command; empty: all.
@@ -244,10 +234,6 @@ bool set_fields(facts& of, std::string_view answer, std::string_view separator) 
       of.set(name, line.substr(at + separator.size()));
   }
   return is_any;
-}
-
-void conclude(facts& server) {
-  if (server.has("tickTime")) server.set("two_ticks", 2 * server.number("tickTime"));
 }
 
 void conclude(facts& ensemble, const std::vector<facts>& servers) {

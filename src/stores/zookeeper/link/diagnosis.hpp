@@ -19,8 +19,6 @@ namespace holdfast::zookeeper {
 /// them.
 /// \return whether there were any lines of that kind.
 bool set_fields(doctor::facts& of, std::string_view answer, std::string_view separator);
-/// What the answers of a server amount to.
-void conclude(doctor::facts& server);
 /// The facts of all servers together.
 void conclude(doctor::facts& ensemble, const std::vector<doctor::facts>& servers);
 }  // namespace holdfast::zookeeper
