@@ -29,8 +29,6 @@ TEST(doctor_tables, know_each_case_of_a_file) {
           {"", "neighbours", grade::kept, "the database's own"},
           {"neighbour=a-shm;neighbour_is_index=yes", "neighbours", grade::broken, "a-shm"},
           {"neighbour=a-wal;neighbour_is_index=no", "neighbours", grade::broken, "a-wal"},
-          {"", "notifications", grade::kept, "can be used"},
-          {"wake=a-wake;wake_problem=is no folder", "notifications", grade::warning, "a-wake is no folder"},
           {"proc=yes", "lease clock", grade::kept, "can be read"},
           {"proc=no", "lease clock", grade::warning, "/proc is not mounted"},
           {"layout=9;newer_layout=yes", "layout", grade::broken, "the layout 9"},

@@ -13,26 +13,17 @@ using doctor::grade;
 
 inline constexpr std::string_view promoted =
     "a replica that is promoted may not know the last grants, and grants them again";
-inline constexpr std::string_view join_refused =
-    "the server refuses calls for which it expects to read more rows (error 1104): with a low limit no lock "
-    "can be acquired";
-inline constexpr std::string_view set_join = "SET GLOBAL max_join_size = DEFAULT, and in the option file";
 
 inline constexpr condition server_conditions[]{
     {"persistence", grade::warning, "!careless torn_pages=yes", "innodb_doublewrite is off",
      "a power loss may damage the tables, unless the file system writes pages in one piece",
      "innodb_doublewrite = ON in the option file, and a restart"},
     {"persistence", grade::kept, "!careless flush", "innodb_flush_log_at_trx_commit is {flush}"},
-    {"binary log", grade::kept, "log_bin=no", "there is none"},
-    {"binary log", grade::broken, "binlog_format=STATEMENT", "binlog_format is STATEMENT",
-     "the server refuses what READ COMMITTED writes: no lock can be acquired",
-     "SET GLOBAL binlog_format = MIXED, and in the option file"},
-    {"binary log", grade::kept, "binlog_format", "binlog_format is {binlog_format}"},
     // What sessions of Holdfast do not set for themselves.
     {"limits", grade::kept, "big_selects=yes", "statements may read as many rows as they need"},
-    {"limits", grade::broken, "max_join_size<1000000", "max_join_size is {max_join_size}", join_refused,
-     set_join},
-    {"limits", grade::warning, "max_join_size", "max_join_size is {max_join_size}", join_refused, set_join},
+    {"limits", grade::warning, "max_join_size", "max_join_size is {max_join_size}",
+     "the server refuses calls for which it expects to read more rows (error 1104): leases may be lost",
+     "SET GLOBAL max_join_size = DEFAULT, and in the option file"},
     {"replicas", grade::kept, "log_bin=no", "there is no binary log, and so no replica"},
     {"replicas", grade::unknown, "log_bin product=MySQL", "MySQL does not say how many replicas it has",
      promoted, "SHOW REPLICAS; no failover to a replica that lags"},
@@ -43,13 +34,11 @@ inline constexpr condition server_conditions[]{
      "whoever may write the tables may end everybody's locks, and nobody needs to",
      "GRANT SELECT ON mysql.db TO {user_name}; GRANT SELECT ON mysql.tables_priv TO {user_name}"},
     {"access", grade::kept, "writers=0",
-     "no other user may write the tables by a grant on this database or its tables"},
+     "nobody else may write the tables by a grant on this database or its tables"},
 };
 
 /// Of a right that nobody needs.
 inline constexpr condition excess_conditions[]{
-    {"access", grade::warning, "is_own=yes", "the user {account} of this URL has {rights}{range} on {object}",
-     "programs with this URL may end everybody's locks; to lock, EXECUTE is enough", "{remedy}"},
     {"access", grade::warning, "", "the user {account} has {rights}{range} on {object}",
      "whoever may write or replace the tables or procedures may end everybody's locks, and nobody needs to",
      "{remedy}"},

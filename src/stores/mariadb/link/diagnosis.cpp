@@ -87,16 +87,12 @@ std::vector<finding> opening::examine() {
                       }));
   });
   examine_part("store", [&] { read_store(said); });
-  examine_part("rights of this user", [&] {
-    ask(with_names(sql::mariadb::text::excess));
-    examine_excess(said, found.more);
-  });
   examine_part("rights of others", [&] {
     const bool sees = may_see(with_names(sql::mariadb::text::writers));
     said.set_flag("sees_writers", sees);
     if (!sees) return;
     said.set("writers", static_cast<std::int64_t>(column_.size()));
-    examine_excess(said, found.more);
+    examine_excess(said.subject, found.more);
   });
   return found.conclude(conditions::server_conditions);
 }
@@ -113,10 +109,10 @@ std::string opening::with_names(std::string_view statement) const {
   return all;
 }
 
-/// The lines of excess.sql.
-void opening::examine_excess(const facts& said, std::vector<finding>& to) const {
+/// The lines of writers.sql.
+void opening::examine_excess(const std::string& subject, std::vector<finding>& to) const {
   for (std::string_view line : column_) {
-    facts one{said.subject};
+    facts one{subject};
     for (const char* name : {"account", "name", "rights", "object", "part"}) {
       const std::string_view value = line.substr(0, line.find('\x1f'));
       line.remove_prefix(std::min(line.size(), value.size() + 1));
@@ -128,7 +124,6 @@ void opening::examine_excess(const facts& said, std::vector<finding>& to) const 
             doctor::fill(is_of_columns ? "SHOW GRANTS FOR {name}; REVOKE what names columns of {object}"
                                        : "REVOKE {rights} ON {object} FROM {name}",
                          one));
-    one.set_flag("is_own", one.text("account") == said.text("user"));
     doctor::examine(conditions::excess_conditions, one, to);
   }
 }

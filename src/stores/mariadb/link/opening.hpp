@@ -73,7 +73,7 @@ class opening {
   [[nodiscard]] found_procedures look_at_procedures();
   void check_tables();
   [[nodiscard]] std::string with_names(std::string_view statement) const;
-  void examine_excess(const doctor::facts& said, std::vector<finding>& to) const;
+  void examine_excess(const std::string& subject, std::vector<finding>& to) const;
   void read_store(doctor::facts& to);
   [[nodiscard]] bool may_see(const std::string& statement);
   [[nodiscard]] std::int64_t layout();

@@ -17,7 +17,6 @@ UNION ALL SELECT CONCAT('careless=', CASE
   ELSE '' END)
 UNION ALL SELECT CONCAT('torn_pages=', IF(@@global.innodb_doublewrite IN ('OFF', '0'), 'yes', 'no'))
 UNION ALL SELECT CONCAT('log_bin=', IF(@@global.log_bin, 'yes', 'no'))
-UNION ALL SELECT CONCAT('binlog_format=', @@session.binlog_format)
 UNION ALL SELECT CONCAT('max_join_size=', @@session.max_join_size)
 UNION ALL SELECT CONCAT('big_selects=', IF(@@session.sql_big_selects, 'yes', 'no'))
 /*M! UNION ALL SELECT CONCAT('transaction_read_only=', IF(@@session.tx_read_only, 'yes', 'no')) */

@@ -1,5 +1,6 @@
 -- Others who may write the tables of the database {SCHEMA}, or replace them or the procedures, by grants on that database,
--- or on its tables: lines as those of excess.sql.
+-- or on its tables: as lines of an account, the same for a statement, rights, an object for a statement and "columns" if
+-- they are rights to columns, with CHAR(31) between. The maker of procedures, in whose name they run, needs rights.
 SELECT CONCAT_WS(CHAR(31), CONCAT(name, '@', host), IF(host = '', QUOTE(name), CONCAT(QUOTE(name), '@', QUOTE(host))), rights,
                  object, part)
   FROM (

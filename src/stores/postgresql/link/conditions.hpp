@@ -31,7 +31,7 @@ inline constexpr condition server_conditions[]{
     {"replicas", grade::warning, "standby=false !synchronous_standby_names standbys=0",
      "no standby is connected, in spite of {idle_slots:replication slot}", forgets,
      "start the standby, and have commits wait for it (synchronous_standby_names); or, if there is none any "
-     "more: SELECT pg_drop_replication_slot({idle_slot})"},
+     "more: SELECT pg_drop_replication_slot(NAME)"},
     {"replicas", grade::warning, "standby=false !synchronous_standby_names",
      "it has {standbys:standby}, and none is synchronous", forgets,
      "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (NAME, ...)', with each application_name of "
@@ -51,11 +51,6 @@ inline constexpr condition server_conditions[]{
     {"replicas", grade::kept, "standby=false",
      "it has {standbys:standby}, of which {synchronous_standbys} synchronous: fail over to no other"},
 
-    {"password", grade::warning, "password_unused=yes",
-     "the client gives a password, and the server did not ask for it",
-     "a wrong one is let in, too, until the day on which the server asks for it",
-     "scram-sha-256 in place of trust or peer in the line of pg_hba.conf; or give no password"},
-
     {"rights", grade::broken, "uses_schema=false", "the user {user} lacks USAGE on the schema {schema}",
      "locks fail with errc::permission_denied", "{grant}"},
     {"access", grade::kept, "excess=0",
@@ -64,8 +59,6 @@ inline constexpr condition server_conditions[]{
 
 /// Of a right that nobody needs.
 inline constexpr condition excess_conditions[]{
-    {"access", grade::warning, "kind=ROLE", "{grantee} is a member of {objects}",
-     "such a role may write the tables, and end everybody's locks", "REVOKE {full} FROM {grantee_name}"},
     {"access", grade::warning, "kind=SCHEMA", "{grantee} has {rights} on {objects}",
      "such a role may put functions of the same names beside Holdfast's, which then fails", revoke},
     {"access", grade::warning, "kind=FUNCTION", "{grantee} has {rights} on {objects}",

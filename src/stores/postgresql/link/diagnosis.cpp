@@ -51,8 +51,6 @@ std::vector<finding> opening::examine() {
   sql::examination found{facts{to_.link.place}, {}};
   facts& said = found.said;
   said.set("product", "PostgreSQL");
-  said.set_flag("password_unused", (to_.password.is_given() || to_.connection.contains("password")) &&
-                                       PQconnectionUsedPassword(session_.get()) == 0);
   said.set_flag("session", to_.link.session.has_value());
   const auto check = [&](const std::function<void()>& step) {
     try {

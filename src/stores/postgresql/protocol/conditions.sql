@@ -52,9 +52,6 @@ SELECT name, value FROM (VALUES
   -- Made for a standby, which is not connected.
   ('idle_slots', (
     SELECT count(*)::text FROM pg_replication_slots WHERE slot_type = 'physical' AND NOT active AND NOT temporary)),
-  ('idle_slot', (
-    SELECT quote_literal(min(slot_name)) FROM pg_replication_slots
-     WHERE slot_type = 'physical' AND NOT active AND NOT temporary)),
   ('synchronous_standbys', (
     SELECT count(*)::text FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum'))),
   ('sees_all', pg_has_role('pg_read_all_stats', 'USAGE')::text),

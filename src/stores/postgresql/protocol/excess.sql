@@ -1,10 +1,6 @@
 -- Follows `owners`, with $1 for {OWNER}: rights that nobody needs, as rows of a role, a kind, rights, objects, both as a
 -- statement has them, and whether they write. $2: the schema; $3: the routines that only roles may execute that lock, a
 -- line each.
-  , acting(oid, as_role) AS (
-    SELECT m.member, m.roleid FROM pg_auth_members m
-     WHERE m.roleid IN (SELECT owner FROM part) OR pg_get_userbyid(m.roleid) = 'pg_write_all_data'
-    UNION SELECT m.member, m.roleid FROM pg_auth_members m JOIN acting ON acting.oid = m.roleid)
 SELECT CASE x.grantee WHEN 0 THEN 'everybody' ELSE 'the role ' || pg_get_userbyid(x.grantee) END, x.kind,
        string_agg(DISTINCT x.privilege_type, ', '), string_agg(DISTINCT x.name, ', '), string_agg(DISTINCT x.full_name, ', '),
        CASE x.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(x.grantee)) END,
@@ -13,11 +9,6 @@ SELECT CASE x.grantee WHEN 0 THEN 'everybody' ELSE 'the role ' || pg_get_userbyi
     SELECT 'TABLE', c.relname::text, format('%I.%I', $2::text, c.relname), c.relowner, a.grantee, a.privilege_type
       FROM pg_class c JOIN ours USING (oid), aclexplode(c.relacl) a
      WHERE a.privilege_type IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'TRIGGER')
-    UNION ALL
-    SELECT 'TABLE', c.relname::text, format('%I.%I', $2::text, c.relname), c.relowner, x.grantee, x.privilege_type || ' (' || quote_ident(a.attname) || ')'
-      FROM pg_class c JOIN ours USING (oid) JOIN pg_attribute a ON a.attrelid = c.oid AND NOT a.attisdropped,
-           aclexplode(a.attacl) x
-     WHERE x.privilege_type IN ('SELECT', 'INSERT', 'UPDATE')
     UNION ALL
     SELECT 'SCHEMA', n.nspname::text, quote_ident(n.nspname), n.nspowner, a.grantee, a.privilege_type
       FROM pg_namespace n, aclexplode(n.nspacl) a
@@ -29,9 +20,6 @@ SELECT CASE x.grantee WHEN 0 THEN 'everybody' ELSE 'the role ' || pg_get_userbyi
            aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
      WHERE n.nspname = $2 AND a.grantee = 0
        AND p.proname || '(' || oidvectortypes(p.proargtypes) || ')' = ANY (string_to_array($3, chr(10)))
-    UNION ALL
-    -- A member may act as the role itself.
-    SELECT 'ROLE', pg_get_userbyid(a.as_role)::text, quote_ident(pg_get_userbyid(a.as_role)), a.as_role, a.oid, 'MEMBER' FROM acting a
   ) AS x(kind, name, full_name, owner, grantee, privilege_type)
  WHERE x.grantee <> x.owner AND x.grantee NOT IN (SELECT oid FROM trusted)
  GROUP BY x.grantee, x.kind, CASE x.kind WHEN 'FUNCTION' THEN '' ELSE x.name END ORDER BY 1, 2, 4

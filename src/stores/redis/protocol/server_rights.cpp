@@ -37,15 +37,6 @@ std::vector<right> needed_rights(const dialect& in, std::string_view probe, bool
       {{"CLIENT", "INFO"},
        "+client|info",
        "behind a NAT or a proxy a request of a broken connection may be carried out late"},
-      {{"CLIENT", "TRACKING", "OFF"},
-       "+client|tracking",
-       "watches learn of changes by asking, once a second"},
-      {{"CLIENT", "CACHING", "YES"}, "+client|caching", "a watch of one name is notified of all names"},
-      {{"EXISTS", of.lock}, "+exists", "a watch of one name is notified of all names"},
-      {{"TYPE", of.lock}, "+type", "an error for a key of another type does not name the type"},
-      {{"SCRIPT", "LOAD", "return 0"},
-       "+script|load",
-       "a script is sent with its text when the server misses it"},
   };
   if (has_database) all.push_back({{"SELECT", "0"}, "+select", ""});
   if (in.replicas > 0) all.push_back({{"WAIT", "0", "1"}, "+wait", ""});

@@ -59,10 +59,6 @@ inline constexpr condition file_conditions[]{
      "another user could bring content into the database; clients refuse the file",
      "with all clients closed: move it aside together with the database: commits in it are lost, and tokens "
      "may fall: mkdir DIR && mv {'neighbour'} {'path'} DIR"},
-    {"notifications", grade::kept, "!wake_problem", "the -wake folder can be used, or is not there yet"},
-    {"notifications", grade::warning, "", "{wake} {wake_problem}",
-     "it is not used: waiters find their grant by polling, up to a third of their ttl late",
-     "with all clients closed: rm -r {'wake'}"},
     {"lease clock", grade::kept, "proc=yes", "the offset of a time namespace can be read"},
     {"lease clock", grade::warning, "", "/proc is not mounted",
      "in a time namespace this process has another lease clock than the others: two may hold",

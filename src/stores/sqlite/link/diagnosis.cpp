@@ -6,17 +6,20 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <sqlite3.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <tuple>
 #include <unistd.h>
+#include <utility>
 
 #include "holdfast/error.hpp"
 #include "stores/sqlite/link/conditions.hpp"
 #include "stores/sqlite/link/database.hpp"
-#include "stores/sqlite/link/file_reader.hpp"
 #include "stores/sqlite/link/fork_guard.hpp"
 #include "stores/sqlite/link/place.hpp"
+#include "stores/sqlite/link/request_error.hpp"
+#include "stores/sqlite/link/schema_trust.hpp"
 
 namespace holdfast::sqlite {
 
@@ -43,6 +46,108 @@ std::string described(const std::string& path, const status& one) {
 }
 
 // ---- its content
+
+// Of the header: https://www.sqlite.org/fileformat.html.
+constexpr int version_at = 18;
+constexpr unsigned char wal_version = 2;
+
+/// A path as a URI of SQLite.
+std::string uri_of(const std::string& path, const char* parameters) {
+  std::string uri = "file:";
+  for (const char c : path) {
+    switch (c) {
+      case '%': uri += "%25"; break;
+      case '?': uri += "%3f"; break;
+      case '#': uri += "%23"; break;
+      default: uri += c;
+    }
+  }
+  return uri + parameters;
+}
+
+broken failed(sqlite3* db, int code, const std::string& path) {
+  if (code != SQLITE_READONLY_ROLLBACK) return broken{request_error_of(db, code, path)};
+  return broken{{{errc::unavailable, path + "-journal has an interrupted change of the file; the next client "
+                                            "that opens the file takes it back"},
+                 true,
+                 false}};
+}
+
+/// A connection that can only read, and that leaves nothing behind.
+///
+/// Its file is SQLite's alone: whoever else closes it ends the locks that this process has on it (fcntl(2)).
+class file_reader {
+ public:
+  /// \param limit a file that is locked is waited for, and all queries together may take. \throws broken.
+  file_reader(const std::string& path, milliseconds limit) : path_{path}, limit_{limit} {
+    try {
+      begin();
+    } catch (...) {
+      close();
+      throw;
+    }
+  }
+  ~file_reader() { close(); }
+  file_reader(const file_reader&) = delete;
+  file_reader& operator=(const file_reader&) = delete;
+
+  /// The first column of the first row, or zero. \throws broken.
+  [[nodiscard]] std::int64_t number(const std::string& query) {
+    sqlite3_stmt* statement = nullptr;
+    int code = sqlite3_prepare_v2(db_, query.c_str(), -1, &statement, nullptr);
+    if (code == SQLITE_OK) code = sqlite3_step(statement);
+    const std::int64_t value = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+    sqlite3_finalize(statement);
+    if (code != SQLITE_ROW && code != SQLITE_DONE) throw failed(db_, code, path_);
+    return value;
+  }
+  /// As the header of the file has it.
+  [[nodiscard]] bool is_in_wal_mode() const {
+    unsigned char version = 0;
+    sqlite3_file* const file = opened();
+    return file != nullptr && file->pMethods->xRead(file, &version, 1, version_at) == SQLITE_OK &&
+           version == wal_version;
+  }
+
+ private:
+  /// Chooses the locks. In WAL mode SQLite would make the -wal and the -shm in order to take them.
+  void begin() {
+    open("?readonly_shm=1");
+    // Nobody removes the -wal, and no transaction of a rollback journal is in the middle of the file, while
+    // this is held. SQLite keeps it for the first query. If it cannot be had, the query waits for it.
+    if (sqlite3_file* const file = opened()) file->pMethods->xLock(file, SQLITE_LOCK_SHARED);
+    const auto journal = status_of(path_ + "-journal");
+    if (status_of(path_ + "-wal") || !is_in_wal_mode() || (journal && journal->st_size > 0)) return;
+    // Nobody has the file open in WAL mode, so it is all there is.
+    close();
+    open("?immutable=1");
+  }
+  void open(const char* parameters) {
+    constexpr int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
+                          SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW;
+    const int code = sqlite3_open_v2(uri_of(path_, parameters).c_str(), &db_, flags, nullptr);
+    if (code != SQLITE_OK) throw failed(db_, code, path_);
+    trust_no_schema(db_);
+    sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    sqlite3_busy_timeout(db_, static_cast<int>(limit_.count()));
+    const auto is_late = [](void* self) {
+      return steady_clock::now() >= static_cast<file_reader*>(self)->until_ ? 1 : 0;
+    };
+    sqlite3_progress_handler(db_, 1000, is_late, this);
+  }
+  void close() noexcept { sqlite3_close(std::exchange(db_, nullptr)); }
+  [[nodiscard]] sqlite3_file* opened() const {
+    sqlite3_file* file = nullptr;
+    if (sqlite3_file_control(db_, "main", SQLITE_FCNTL_FILE_POINTER, static_cast<void*>(&file)) != SQLITE_OK)
+      return nullptr;
+    return file != nullptr && file->pMethods != nullptr ? file : nullptr;
+  }
+
+  std::string path_;
+  milliseconds limit_;
+  steady_clock::time_point until_ = steady_clock::now() + limit_;
+  sqlite3* db_ = nullptr;
+};
 
 /// \throws broken.
 void read_database(file_reader& from, const std::string& path, const sql::tables& names, facts& to) {
@@ -94,18 +199,6 @@ facts read_content(const std::string& path, const sql::tables& names, millisecon
 }
 
 // ---- what is around it
-
-std::string wake_problem_of(const std::string& wake, const status& database, const status& folder) {
-  const auto found = status_of(wake);
-  if (!found) return {};
-  if (S_ISLNK(found->st_mode)) return "is a symbolic link";
-  if (!S_ISDIR(found->st_mode)) return "is no folder";
-  if (!is_of_a_writer(*found, database, folder))
-    return "belongs to a user who may not write the database (uid " + std::to_string(found->st_uid) + ")";
-  const bool is_shared = (database.st_mode & S_IWGRP) != 0;
-  const bool lets_group_in = found->st_gid == database.st_gid && (found->st_mode & S_IRWXG) == S_IRWXG;
-  return is_shared && !lets_group_in ? "cannot be written by the group that may write the database" : "";
-}
 
 /// Who may read the file, and not write it, and reaches it.
 std::string mere_readers(const std::string& path, const status& file) {
@@ -160,7 +253,6 @@ void look_at_file(const std::string& path, const status& file, const std::option
   if (!folder) return;
   to.set_flag("folder_group", (folder->st_mode & (S_IWGRP | S_IWOTH)) != 0);
   to.set("readers", mere_readers(path, file));
-  to.set("wake_problem", wake_problem_of(path + "-wake", file, *folder));
 }
 
 }  // namespace
@@ -198,7 +290,6 @@ std::vector<finding> diagnose(const std::string& path, const sql::tables& names,
   if (!folder && !options.makes_folders)
     place_problem = "the folder " + parent_of(path) + " is not there, and is not made";
   of.set("place_problem", place_problem);
-  of.set("wake", path + "-wake");
   if (file) look_at_file(path, *file, folder, of);
   if (wrong) {
     of.set("neighbour", wrong->path);
