@@ -42,6 +42,12 @@ std::vector<finding> opening::examine() {
   facts& said = found.said;
   const bool is_mariadb = mariadb_connection(session_.get()) != 0;
   said.set("product", is_mariadb ? "MariaDB" : "MySQL");
+  // Before the server has a say.
+  said.set("grant", "GRANT EXECUTE ON PROCEDURE each TO this user; holdfast schema URL --apply");
+  said.set(
+      "careless_remedy",
+      "innodb_flush_log_at_trx_commit = 1, sync_binlog = 1 and innodb_flush_method = O_DIRECT in the option "
+      "file, the first two also by SET GLOBAL");
   said.set_flag("session", to_.link.session.has_value());
   // What is locked is refused in time to look at the rest.
   const auto patience = std::chrono::duration_cast<std::chrono::seconds>(to_.link.connect_limit / 8);

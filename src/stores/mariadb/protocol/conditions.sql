@@ -3,8 +3,6 @@ SELECT CONCAT('version=', VERSION())
 UNION ALL SELECT CONCAT('user=', CURRENT_USER())
 UNION ALL SELECT CONCAT('user_name=', QUOTE(LEFT(CURRENT_USER(), CHAR_LENGTH(CURRENT_USER()) - CHAR_LENGTH(SUBSTRING_INDEX(CURRENT_USER(), '@', -1)) - 1)),
                         '@', QUOTE(SUBSTRING_INDEX(CURRENT_USER(), '@', -1)))
-UNION ALL SELECT 'grant=GRANT EXECUTE ON PROCEDURE each TO this user; holdfast schema URL --apply'
-UNION ALL SELECT 'careless_remedy=innodb_flush_log_at_trx_commit = 1, sync_binlog = 1 and innodb_flush_method = O_DIRECT in the option file, the first two also by SET GLOBAL'
 UNION ALL SELECT CONCAT('flush=', @@global.innodb_flush_log_at_trx_commit)
 -- What does not keep its commits. MariaDB's 3 is 1 without the grouping of commits; MySQL has none.
 UNION ALL SELECT CONCAT('careless=', CASE

@@ -51,6 +51,11 @@ std::vector<finding> opening::examine() {
   sql::examination found{facts{to_.link.place}, {}};
   facts& said = found.said;
   said.set("product", "PostgreSQL");
+  // Before the server has a say.
+  said.set("grant", "holdfast schema 'URL&grant_lock=ROLE' --apply, with the URL of the tables' owner");
+  said.set("careless_remedy",
+           "ALTER ROLE, ALTER ROLE ... IN DATABASE, ALTER DATABASE or ALTER SYSTEM ... SET "
+           "synchronous_commit = on");
   said.set_flag("session", to_.link.session.has_value());
   const auto check = [&](const std::function<void()>& step) {
     try {

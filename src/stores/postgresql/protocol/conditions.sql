@@ -24,9 +24,6 @@ SELECT name, value FROM (VALUES
   ('version', current_setting('server_version')),
   ('user', current_user::text),
   ('role_name', quote_ident(current_user)),
-  ('grant', (
-    SELECT format('holdfast schema ''URL&grant_lock=%s'' --apply, with the URL of the role %s', current_user, min(pg_get_userbyid(p.proowner)))
-      FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = $1 AND p.proname = $2)),
   ('standby', pg_is_in_recovery()::text),
   ('fsync', current_setting('fsync')),
   ('full_page_writes', current_setting('full_page_writes')),
@@ -38,9 +35,6 @@ SELECT name, value FROM (VALUES
     (SELECT 'synchronous_commit is off for the role ' || min(rolname) || ', which may lock' FROM careless WHERE NOT of_all),
     (SELECT 'synchronous_commit is off for the database ' || current_database() || ', and so for roles without a setting'
       WHERE EXISTS (SELECT FROM careless JOIN pg_roles r USING (rolname) WHERE of_all AND NOT r.rolsuper)))),
-  ('careless_remedy', format(
-    'SET synchronous_commit = on where it is off: ALTER ROLE %I, ALTER ROLE ... IN DATABASE, ALTER DATABASE %I, or ALTER SYSTEM',
-    coalesce((SELECT min(rolname) FROM careless WHERE NOT of_all), current_user), current_database())),
   -- A session that receives the log for a logical subscriber is no standby.
   ('standbys', (
     SELECT count(*)::text FROM pg_stat_replication a
