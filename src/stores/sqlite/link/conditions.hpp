@@ -11,18 +11,14 @@ using doctor::condition;
 using doctor::grade;
 
 inline constexpr std::string_view can_take = "everybody on this host can take and end every lock";
-inline constexpr std::string_view readers_only =
-    "who may read it can keep all clients out, by a lock on a part of the -shm: leases are lost";
 
 inline constexpr condition file_conditions[]{
-    {"file", grade::kept, "file=missing", "it is not there yet; the first lock makes it"},
-    {"file", grade::kept, "file=read", "it can be read"},
-    {"file", grade::kept, "file=empty", "it is empty; the first lock makes its tables"},
+    {"file", grade::kept, "file", "{file}"},
     {"file", grade::unknown, "", "{read_problem}",
      "its layout, journal and tokens were not examined; locks meet the same", "fuser -v {'path'}"},
     // What clients refuse.
     {"place", grade::kept, "!place_problem", "uid {user} may read and write the file and its folder"},
-    {"place", grade::broken, "file=missing folder=missing", "{place_problem}", "this user can take no lock",
+    {"place", grade::broken, "place_problem folder=missing", "{place_problem}", "this user can take no lock",
      "a folder of uid {user} for the store, in the URL: mkdir -p {'folder_path'} && chown {user} "
      "{'folder_path'}"},
     {"place", grade::broken, "", "{place_problem}", "this user can take no lock",
@@ -43,12 +39,10 @@ inline constexpr condition file_conditions[]{
      "{file_mode}: its group may write it, and not its folder",
      "members of the group cannot make the -wal and -shm files: their locks fail",
      "chgrp {file_gid} {'folder_path'} && chmod 2770 {'folder_path'}, or chmod g-w {'path'}"},
-    {"permissions", grade::warning, "readers=everybody",
-     "{file_mode}: everybody may read it, and not write it", readers_only,
-     "chmod o-r {'path'} ; with all clients closed, the same for its -wal and -shm, if they are there"},
-    {"permissions", grade::warning, "readers=group", "{file_mode}: its group may read it, and not write it",
-     readers_only,
-     "chmod g-r {'path'} ; with all clients closed, the same for its -wal and -shm, if they are there"},
+    {"permissions", grade::warning, "readers", "{file_mode}: {readers} may read it, and not write it",
+     "who may read it can keep all clients out, by a lock on a part of the -shm: leases are lost",
+     "chmod {readers_mode} {'path'} ; with all clients closed, the same for its -wal and -shm, if they are "
+     "there"},
     {"permissions", grade::kept, "file_mode", "{file_mode}"},
     {"neighbours", grade::kept, "!neighbour", "-wal, -shm and -journal are the database's own, or not there"},
     // The index can be made again from the -wal. The others have commits that are nowhere else.
@@ -86,20 +80,16 @@ inline constexpr condition folder_conditions[]{
      "{described}: its owner is neither root, nor uid {user}, nor the owner of the file",
      "its owner can put another store in the place of this one: two may hold",
      "with all clients closed: move the store to where all folders above are of root or of its users"},
-    {"folder", grade::warning, "above=yes sticky=no everybody=yes",
-     "{described}: everybody may rename what is in it",
-     "everybody on this host can put another store in the place of this one: two may hold",
-     "chmod o-w {'path'}"},
-    {"folder", grade::warning, "above=yes sticky=no group=yes",
-     "{described}: its group may rename what is in it",
-     "each member of the group can put another store in the place of this one: two may hold",
-     "chmod g-w {'path'}"},
-    {"folder", grade::warning, "above=no everybody=yes", "{described}: everybody may write it", can_take,
+    {"folder", grade::warning, "above=yes sticky=no writers",
+     "{described}: {writers} may rename what is in it",
+     "{writers} can put another store in the place of this one: two may hold",
+     "chmod {writers_mode} {'path'}"},
+    {"folder", grade::warning, "above=no writers=everybody", "{described}: everybody may write it", can_take,
      "move the store into a folder of its own: install -d -m 0700 DIR, or -m 2770 -g GROUP"},
-    {"folder", grade::warning, "above=no group=yes sticky=yes", "{described}: it is sticky",
+    {"folder", grade::warning, "above=no writers sticky=yes", "{described}: it is sticky",
      "if fs.protected_regular is set, SQLite cannot open a -wal of another user: locks fail",
      "chmod -t {'path'}"},
-    {"folder", grade::warning, "above=no group=yes group_has_file=no",
+    {"folder", grade::warning, "above=no writers group_has_file=no",
      "{described}: its group may write it, and may not write the file",
      "members of the group can replace the file, and so take and end every lock",
      "chgrp {gid} {'file'} && chmod g+rw {'file'}, or chmod g-w {'path'}"},

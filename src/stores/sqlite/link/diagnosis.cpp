@@ -151,10 +151,11 @@ class file_reader {
 
 /// \throws broken.
 void read_database(file_reader& from, const std::string& path, const sql::tables& names, facts& to) {
-  if (from.number("SELECT count(*) FROM sqlite_master") == 0) return to.set("file", "empty");
+  if (from.number("SELECT count(*) FROM sqlite_master") == 0)
+    return to.set("file", "it is empty; the first lock makes its tables");
   if (from.number("PRAGMA application_id") != application_id)
     throw broken{{{errc::foreign_store, path + " is a database of another program; choose another path"}}};
-  to.set("file", "read");
+  to.set("file", "it can be read");
   const std::int64_t layout = from.number("PRAGMA user_version");
   to.set("layout", layout);
   to.set("known_layout", schema_version);
@@ -193,7 +194,6 @@ facts read_content(const std::string& path, const sql::tables& names, millisecon
   if (is_unusable && change() == before) throw error{problem.code, problem.message};
   if (problem.message.empty()) return of;
   facts unread;
-  unread.set("file", "unread");
   unread.set("read_problem", is_unusable ? "clients come and go; look again" : problem.message);
   return unread;
 }
@@ -212,7 +212,7 @@ std::string mere_readers(const std::string& path, const status& file) {
   };
   if ((file.st_mode & S_IROTH) != 0 && is_reached_by(S_IXOTH)) return "everybody";
   const bool is_group = (file.st_mode & S_IRGRP) != 0 && (file.st_mode & S_IWGRP) == 0;
-  return is_group && is_reached_by(S_IXGRP | S_IXOTH) ? "group" : "";
+  return is_group && is_reached_by(S_IXGRP | S_IXOTH) ? "its group" : "";
 }
 
 /// Examines the folder of the file, and all above that are there. \return the nearest one to the file.
@@ -233,8 +233,8 @@ std::string examine_folders(const std::string& path, const std::optional<status>
       of.set_flag("above", folder != own);
       of.set_flag("stranger", found->st_uid != 0 && found->st_uid != ::geteuid() &&
                                   (!file || found->st_uid != file->st_uid));
-      of.set_flag("everybody", has(S_IWOTH));
-      of.set_flag("group", has(S_IWGRP));
+      of.set("writers", has(S_IWOTH) ? "everybody" : has(S_IWGRP) ? "its group" : "");
+      of.set("writers_mode", has(S_IWOTH) ? "o-w" : "g-w");
       of.set_flag("sticky", has(S_ISVTX));
       of.set_flag("group_has_file",
                   !file || ((file->st_mode & S_IWGRP) != 0 && found->st_gid == file->st_gid));
@@ -252,7 +252,9 @@ void look_at_file(const std::string& path, const status& file, const std::option
   to.set_flag("file_group", (file.st_mode & S_IWGRP) != 0);
   if (!folder) return;
   to.set_flag("folder_group", (folder->st_mode & (S_IWGRP | S_IWOTH)) != 0);
-  to.set("readers", mere_readers(path, file));
+  const std::string readers = mere_readers(path, file);
+  to.set("readers", readers);
+  to.set("readers_mode", readers == "everybody" ? "o-r" : "g-r");
 }
 
 }  // namespace
@@ -271,7 +273,7 @@ std::vector<finding> diagnose(const std::string& path, const sql::tables& names,
   facts of;
   if (file && !wrong) of = read_content(path, names, limit);
   of.subject = path;
-  of.set("file", file ? "unread" : "missing");
+  if (!file) of.set("file", "it is not there yet; the first lock makes it");
   of.set("read_problem", "it was not read, because of the files beside it");
   std::vector<finding> of_folders;
   const std::string nearest = examine_folders(path, file, of_folders);
