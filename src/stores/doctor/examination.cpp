@@ -67,12 +67,6 @@ constexpr condition clock_rows[]{
      "timedatectl set-ntp true on both hosts; let the clock be slewed (chrony: makestep 1 3)"},
 };
 
-constexpr condition unread_rows[]{
-    {"examination", grade::unknown, "", "the {part} could not be examined: {reason}",
-     "whether the conditions are kept that depend on it is not known",
-     "mend what the server says, or end the session that holds the lock, and examine again"},
-};
-
 }  // namespace
 
 std::int64_t number_in(std::string_view text) {
@@ -125,14 +119,6 @@ void set_clock(facts& of, std::chrono::microseconds ahead) {
   const std::int64_t ms = std::clamp(ahead.count() / 1000, -largest_number, largest_number);
   of.set("clock_distance", ms < 0 ? -ms : ms);
   of.set("clock_side", ms > 0 ? "ahead of" : "behind");
-}
-
-void examine_unread(const std::string& subject, std::string_view part, const std::string& reason,
-                    std::vector<finding>& to) {
-  facts of{subject};
-  of.set("part", part);
-  of.set("reason", reason);
-  examine(unread_rows, of, to);
 }
 
 std::span<const condition> clock_conditions() { return clock_rows; }

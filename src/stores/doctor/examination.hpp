@@ -74,10 +74,6 @@ void examine(std::span<const condition> table, const facts& of, std::vector<find
 void set_clock(facts& of, std::chrono::microseconds ahead);
 [[nodiscard]] std::span<const condition> clock_conditions();
 
-/// A part of the questions that could not be read, and why: what depends on it is not known.
-void examine_unread(const std::string& subject, std::string_view part, const std::string& reason,
-                    std::vector<finding>& to);
-
 /// This host: who may read the key of a URL, and what its clock counts. \param key empty: there is none.
 void examine_key(const std::string& key, std::vector<finding>& to);
 void examine_host_clock(const facts& of, std::vector<finding>& to);

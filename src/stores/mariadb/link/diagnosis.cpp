@@ -61,7 +61,7 @@ std::vector<finding> opening::examine() {
     } catch (const connection_error& c) {
       problem = c.reason.message;
     }
-    doctor::examine_unread(said.subject, part, problem, found.more);
+    found.add_unread(part, problem);
   };
   examine_part("settings", [&] {
     ask(sql::mariadb::text::conditions);

@@ -28,12 +28,8 @@ inline constexpr condition server_conditions[]{
     // Failover to synchronous standbys alone.
     {"replicas", grade::kept, "standby=false !synchronous_standby_names standbys=0 idle_slots=0",
      "it has no standby, and so no failover"},
-    {"replicas", grade::warning, "standby=false !synchronous_standby_names standbys=0",
-     "no standby is connected, in spite of {idle_slots:replication slot}", forgets,
-     "start the standby, and have commits wait for it (synchronous_standby_names); or, if there is none any "
-     "more: SELECT pg_drop_replication_slot(NAME)"},
     {"replicas", grade::warning, "standby=false !synchronous_standby_names",
-     "it has {standbys:standby}, and none is synchronous", forgets,
+     "it has {standbys:standby} and {idle_slots:idle replication slot}, and none is synchronous", forgets,
      "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (NAME, ...)', with each application_name of "
      "pg_stat_replication; SELECT pg_reload_conf(); all commits then wait for one: have two"},
     {"replicas", grade::warning, "standby=false synchronous_commit!=on synchronous_commit!=remote_apply",

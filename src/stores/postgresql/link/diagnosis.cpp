@@ -72,8 +72,7 @@ std::vector<finding> opening::examine() {
   const auto patience = std::max(to_.link.connect_limit / 8, std::chrono::milliseconds{1});
   ask("SET LOCAL lock_timeout = " + std::to_string(patience.count()));
   const auto examine_part = [&](const char* part, const std::function<void()>& read) {
-    if (const std::string problem = read_part(read); !problem.empty())
-      doctor::examine_unread(said.subject, part, problem, found.more);
+    if (const std::string problem = read_part(read); !problem.empty()) found.add_unread(part, problem);
   };
   examine_part("settings", [&] {
     const result r = ask(

@@ -15,6 +15,8 @@ inline constexpr std::string_view by_hand = "look at the server by hand";
 inline constexpr std::string_view keep_writes =
     "remove {guard_option}=0 from the store's URL, or: CONFIG SET appendonly yes; CONFIG SET appendfsync "
     "always; CONFIG SET no-appendfsync-on-rewrite no; CONFIG REWRITE";
+inline constexpr std::string_view no_failover =
+    "no failover can be decided: when the primary fails, no lock can be acquired or renewed";
 inline constexpr std::string_view start =
     "start the Sentinels that are away; if one is gone for good: SENTINEL RESET {primary} at each other one, "
     "one after the other";
@@ -147,6 +149,10 @@ inline constexpr condition sentinel_conditions[]{
     {"sentinel", grade::warning, "!address", "it does not know the primary '{primary}'",
      "it takes no part in a failover, and clients that ask it lose time",
      "SENTINEL MONITOR {primary} HOST PORT QUORUM"},
+    {"sentinel", grade::warning, "verdict=unable", "it says: {check}",
+     "it reaches too few others, and decides on no failover", start},
+    {"sentinel", grade::unknown, "verdict=refused", "SENTINEL CKQUORUM is answered with {check}",
+     "whether a failover could be decided was not examined", "ACL SETUSER {user} +sentinel|ckquorum"},
     {"sentinel", grade::kept, "", "it says that '{primary}' is at {address}"},
 };
 
@@ -161,15 +167,10 @@ inline constexpr condition primary_conditions[]{
      "if the others are right, at {wrong}: SENTINEL REMOVE {primary}; SENTINEL MONITOR {primary} {host} "
      "{port} QUORUM; and its other settings anew (SENTINEL SET {primary} OPTION VALUE)"},
     {"quorum", grade::broken, "knowing knowing<majority",
-     "{knowing} of {count} Sentinels of the URL know the primary",
-     "no failover can be decided: when the primary fails, no lock can be acquired or renewed", start},
-    {"quorum", grade::broken, "unable able=0", "{unable} says: {check}",
-     "no failover can be decided: when the primary fails, no lock can be acquired or renewed", start},
-    {"quorum", grade::warning, "unable", "{unable} says: {check}",
-     "that Sentinel reaches too few others, and decides on no failover", start},
-    {"quorum", grade::kept, "able>=1", "Sentinels say: {check}"},
-    {"quorum", grade::unknown, "refusal", "{refusal}", "whether a failover could be decided was not examined",
-     "ACL SETUSER {user} +sentinel|ckquorum at each Sentinel"},
+     "{knowing} of {count} Sentinels of the URL know the primary", no_failover, start},
+    {"quorum", grade::broken, "able=0 unable>=1", "no Sentinel of the URL could decide on a failover",
+     no_failover, start},
+    {"quorum", grade::kept, "able>=1", "{able} of {count} Sentinels of the URL could decide on a failover"},
 };
 
 inline constexpr condition slot_conditions[]{

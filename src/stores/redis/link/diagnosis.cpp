@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -127,6 +128,9 @@ void survey::examine_sentinels() {
     of.set("primary", in_.sentinel.primary);
     of.set("problem", each.problem.message);
     if (each.primary) of.set("address", each.primary->place());
+    of.set("user", in_.sentinel.login.user);
+    of.set("check", each.check.text);
+    of.set("verdict", each.verdict());
     examine(conditions::sentinel_conditions, of, found_);
   }
   examine(conditions::primary_conditions, conclude(all, in_), found_);
@@ -212,7 +216,6 @@ std::optional<server_address> named_by_most(const std::vector<sentinel_answers>&
 facts conclude(const std::vector<sentinel_answers>& all, const settings& in) {
   facts of{"the primary '" + in.sentinel.primary + "'"};
   of.set("primary", in.sentinel.primary);
-  of.set("user", in.sentinel.login.user);
   of.set("count", static_cast<std::int64_t>(all.size()));
   of.set("majority", static_cast<std::int64_t>(all.size() / 2 + 1));
   const auto primary = named_by_most(all);
@@ -223,29 +226,20 @@ facts conclude(const std::vector<sentinel_answers>& all, const settings& in) {
   std::string others;
   std::string wrong;
   std::int64_t knowing = 0;
-  std::int64_t able = 0;
+  std::map<std::string_view, std::int64_t> verdicts;
   for (const sentinel_answers& each : all) {
     if (!each.primary) continue;
     ++knowing;
-    if (*each.primary != *primary) {
-      others.append(", and ").append(each.place).append(" that it is at ").append(each.primary->place());
-      wrong.append(wrong.empty() ? "" : ", ").append(each.place);
-    }
-    const std::string& check = each.check.text;
-    const bool is_no = each.check.is(value::kind::error) && check.starts_with("NOQUORUM");
-    if (is_no) {
-      of.set("unable", each.place);
-      of.set("check", check);
-    }
-    if (each.check.is(value::kind::error) && !is_no) of.set("refusal", each.place + " answers " + check);
-    if (each.check.is(value::kind::text)) ++able;
+    ++verdicts[each.verdict()];
+    if (*each.primary == *primary) continue;
+    others.append(", and ").append(each.place).append(" that it is at ").append(each.primary->place());
+    wrong.append(wrong.empty() ? "" : ", ").append(each.place);
   }
-  for (const sentinel_answers& each : all)
-    if (each.primary && each.check.is(value::kind::text)) of.set("check", each.check.text);
   of.set("others", others);
   of.set("wrong", wrong);
   of.set("knowing", knowing);
-  of.set("able", able);
+  of.set("able", verdicts["able"]);
+  of.set("unable", verdicts["unable"]);
   return of;
 }
 

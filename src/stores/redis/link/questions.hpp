@@ -43,6 +43,10 @@ struct sentinel_answers {
   failure problem;                        // why it does not answer; an empty message: it does
   std::optional<server_address> primary;  // empty: it does not know the name
   value check;                            // whether a failover could be decided
+  [[nodiscard]] const char* verdict() const {
+    if (check.is(value::kind::text)) return "able";
+    return check.text.starts_with("NOQUORUM") ? "unable" : "refused";
+  }
 };
 [[nodiscard]] sentinel_answers ask_sentinel(const settings& in, const server_address& at,
                                             const tls_context* secure, int stop);

@@ -48,6 +48,12 @@ inline constexpr condition server_conditions[]{
     {"rights", grade::kept, "routines>=1", "the user {user} may call all routines"},
 };
 
+inline constexpr condition part_conditions[]{
+    {"examination", grade::unknown, "", "the {part} could not be examined: {reason}",
+     "whether the conditions are kept that depend on it is not known",
+     "mend what the server says, or end the session that holds the lock, and examine again"},
+};
+
 }  // namespace holdfast::sql::conditions
 
 namespace holdfast::sql {
@@ -57,6 +63,12 @@ struct examination {
   doctor::facts said;
   std::vector<finding> more;  // of rights that nobody needs, and of what could not be examined
 
+  void add_unread(std::string_view part, std::string_view reason) {
+    doctor::facts of{said.subject};
+    of.set("part", part);
+    of.set("reason", reason);
+    doctor::examine(conditions::part_conditions, of, more);
+  }
   [[nodiscard]] std::vector<finding> conclude(std::span<const doctor::condition> own) const {
     std::vector<finding> all;
     doctor::examine(conditions::server_conditions, said, all);
