@@ -38,7 +38,7 @@ inline constexpr condition server_conditions[]{
     {"replicas", grade::unknown, "standby=false standbys>=1 sees_all=false",
      "it has {standbys:standby}, and this user may not see of which kind",
      "without a synchronous one all commits wait, and no lock can be acquired or renewed",
-     "GRANT pg_read_all_stats TO {role_name}"},
+     "GRANT pg_read_all_stats TO {user}"},
     {"replicas", grade::broken, "standby=false synchronous_standbys<wanted",
      "synchronous_standby_names asks for {wanted:standby}, of which {synchronous_standbys} connected",
      "all commits wait for more: no lock can be acquired or renewed",

@@ -218,7 +218,7 @@ void opening::check_line(const std::string& backend) {
 
 /// Detects a pooler of transactions, if other clients use it at the same time.
 void opening::check_session() {
-  if (backend_.empty() || text("SELECT pg_backend_pid()") == backend_) return;
+  if (backend_.empty() || text("SELECT pg_catalog.pg_backend_pid()") == backend_) return;
   throw switched_session();
 }
 
