@@ -52,6 +52,8 @@ TEST_F(doctor, says_of_a_server_in_each_state_what_the_golden_file_has) {
   server.ask({"CONFIG", "SET", "maxmemory-policy", "noeviction"});
   server.ask({"CONFIG", "SET", "maxmemory", "0"});
 
+  look(said, "a password that the server does not ask for",
+       "redis://:mistyped@127.0.0.1:" + std::to_string(server.port()));
   server.set_clock(1h);
   server.forget_start();
   look(said, "the server's clock is wrong", url);
@@ -154,6 +156,21 @@ TEST_F(doctor, finds_a_virtual_machine_whose_clock_stands_still_with_it) {
   EXPECT_EQ(found["subject"], "this host");
   EXPECT_EQ(found["condition"], "vm clock");
   is(found, "warning", "the clock source is kvm-clock", "clocksource=tsc");
+}
+
+TEST_F(doctor, finds_a_password_that_the_server_does_not_ask_for) {
+  redis_server open;
+  open.forget_start();
+  const auto url = "redis://:mistyped@127.0.0.1:" + std::to_string(open.port());
+  is(condition(url, "password", 1), "warning", "the server asks for none", "CONFIG SET requirepass");
+  open.ask({"ACL", "SETUSER", "locks", "on", ">secret", "~*", "&*", "+@all"});
+  for (const auto& each : findings("redis://locks:secret@127.0.0.1:" + std::to_string(open.port()), {}))
+    EXPECT_NE(each["condition"], "password") << "that user has one";
+  redis_server::settings options;
+  options.password = "secret";
+  redis_server closed{options};
+  closed.forget_start();
+  for (const auto& each : findings(closed.guarded_url(), 0)) EXPECT_NE(each["condition"], "password");
 }
 
 TEST_F(doctor, finds_a_key_that_every_user_may_read) {

@@ -78,6 +78,7 @@ TEST_F(doctor_on_postgresql, says_of_a_store_in_each_state_what_the_golden_file_
       {"no store yet", server.url()},
       {"no store, and create=0", server.url("?create=0")},
       {"a table that is not Holdfast's", server.url("?table=theirs")},
+      {"a password that the server does not ask for", place_of(server, "holdfast:mistyped")},
       {"a database of another encoding",
        "postgresql://holdfast@127.0.0.1:" + std::to_string(server.port()) + "/latin"},
       {"fsync is off", own, setting("fsync", "off"), no_setting("fsync")},

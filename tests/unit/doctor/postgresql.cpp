@@ -27,6 +27,7 @@ TEST(doctor_tables, know_each_case_of_postgresql) {
           {"standby=false;synchronous_standby_names=a;standbys=2;sees_all=true;wanted=1;synchronous_standbys="
            "1",
            "replicas", grade::kept, "of which 1 synchronous"},
+          {"password_unused=yes", "password", grade::warning, "did not ask for it"},
           {"uses_schema=false", "rights", grade::broken, "lacks USAGE"},
           {"excess=0", "access", grade::kept, "no other role"},
       });

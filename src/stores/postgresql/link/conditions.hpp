@@ -47,6 +47,11 @@ inline constexpr condition server_conditions[]{
     {"replicas", grade::kept, "standby=false",
      "it has {standbys:standby}, of which {synchronous_standbys} synchronous: fail over to no other"},
 
+    {"password", grade::warning, "password_unused=yes",
+     "the client gives a password, and the server did not ask for it",
+     "a wrong one is let in, too, until the day on which the server asks for it",
+     "scram-sha-256 in place of trust or peer in the line of pg_hba.conf; or give no password"},
+
     {"rights", grade::broken, "uses_schema=false", "the user {user} lacks USAGE on the schema {schema}",
      "locks fail with errc::permission_denied", "{grant}"},
     {"access", grade::kept, "excess=0",

@@ -56,6 +56,8 @@ std::vector<finding> opening::examine() {
   said.set("careless_remedy",
            "ALTER ROLE, ALTER ROLE ... IN DATABASE, ALTER DATABASE or ALTER SYSTEM ... SET "
            "synchronous_commit = on");
+  said.set_flag("password_unused", (to_.password.is_given() || to_.connection.contains("password")) &&
+                                       PQconnectionUsedPassword(session_.get()) == 0);
   said.set_flag("session", to_.link.session.has_value());
   const auto check = [&](const std::function<void()>& step) {
     try {

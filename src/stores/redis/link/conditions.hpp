@@ -116,6 +116,11 @@ inline constexpr condition server_conditions[]{
     {"access", grade::warning, "", "it takes commands of everybody who reaches it",
      "whoever may write its keys may end everybody's locks",
      "ACL SETUSER locks on >SECRET ... as in docs/stores/redis.md, and ACL SETUSER default off"},
+    // Without a password of its own a user is let in with any.
+    {"password", grade::warning, "gives_password=yes is_open=yes",
+     "the client gives a password, and the server asks for none",
+     "a wrong one is let in, too, until the day on which the server gets a password",
+     "CONFIG SET requirepass SECRET; CONFIG REWRITE; or give no password"},
     {"rights", grade::broken, "lacks", "the user {user} lacks {lacks}",
      "locks fail with errc::permission_denied", "ACL SETUSER {user} {lacks}"},
     {"rights", grade::unknown, "is_denied=no obstacle", "it does not say which rights this user has",

@@ -267,6 +267,7 @@ server_answers ask_server(const settings& in, const server_address& at, bool has
     doctor::set_clock(said, *ahead);
   }
   try_rights(with, in, all);
+  said.set_flag("gives_password", in.login.password.is_given() && in.login.user == "default");
   const auto now = std::chrono::system_clock::now().time_since_epoch() + all.clock_ahead;
   conclude(said, in, has_failover, longest_ttl, replies[1].is(value::kind::text) ? replies[1].text : "",
            std::chrono::floor<milliseconds>(now));
