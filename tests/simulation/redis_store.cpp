@@ -102,7 +102,7 @@ void redis_store::begin(scene& in, site& at, ledger& account) {
   foreign_ = server_.connect();
   connection other = server_.connect();
   for (const auto& theirs : {std::vector<std::string>{"SET", "stock/sku-0", "theirs"},
-                             std::vector<std::string>{"HSET", "holdfast:hash", "field", "value"}}) {
+                             std::vector<std::string>{"ZADD", "holdfast:set", "1", "value"}}) {
     static_cast<void>(server_.execute(theirs, other));
   }
   static_cast<void>(server_.take_touched());

@@ -18,7 +18,6 @@ inline constexpr std::string_view wrong_type =
 inline constexpr std::string_view syntax = "ERR syntax error";
 inline constexpr std::string_view not_an_integer = "ERR value is not an integer or out of range";
 inline constexpr std::string_view not_a_float = "ERR value is not a valid float";
-inline constexpr std::string_view would_overflow = "ERR increment or decrement would overflow";
 }  // namespace says
 
 /// One command on its way: what was asked, of whom, and the place for the reply, which begins as null.
@@ -33,8 +32,6 @@ struct call {
 
   [[nodiscard]] std::size_t size() const { return arguments.size(); }
   [[nodiscard]] std::string_view operator[](std::size_t index) const { return arguments[index]; }
-  /// RESP3 has members and scores in pairs, RESP2, and with it Lua, in one flat list.
-  [[nodiscard]] bool in_pairs() const;
 
   void number(std::int64_t n) {
     reply.type = redis::value::kind::number;
@@ -48,7 +45,6 @@ struct call {
     text(t);
     status = true;
   }
-  void ok() { simple("OK"); }
   void error(std::string_view t) {
     reply.items.clear();
     reply.type = redis::value::kind::error;
@@ -56,7 +52,6 @@ struct call {
   }
   void list() { reply.type = redis::value::kind::list; }
   void add_text(std::string_view t);
-  void add_number(std::int64_t n);
   void add_null() { reply.items.emplace_back(); }
 
   /// The content of that key if it is a T; else null. With `wrong` set, and an error for reply, if it is
@@ -75,8 +70,7 @@ struct command {
     none = 0,
     writes = 1,
     not_in_scripts = 2,
-    before_auth = 4,
-    grows = 8,  // may take memory, and is refused where there is none
+    grows = 4,  // may take memory, and is refused where there is none
     writes_more = writes | grows,
   };
 
@@ -88,25 +82,11 @@ struct command {
 
 /// The commands, by what they are about.
 std::span<const command> key_commands();
-std::span<const command> string_commands();
-std::span<const command> hash_commands();
 std::span<const command> sorted_set_commands();
-std::span<const command> list_and_set_commands();
 std::span<const command> server_commands();
-std::span<const command> script_commands();
 
 /// \return null if there is none. In upper or lower case.
 const command* find_command(std::string_view name);
-
-/// What "%s" prints of it.
-[[nodiscard]] inline std::string_view up_to_nul(std::string_view argument) {
-  return argument.substr(0, argument.find('\0'));
-}
-
-/// A subcommand's errors, as Redis 7 has them.
-void unknown_subcommand(call& c);
-/// \param name in lower case: "script|load"
-void wrong_number_of_arguments(call& c, std::string_view name);
 
 /// Whether the argument is this keyword; `lower` is in lower case.
 [[nodiscard]] bool is_keyword(std::string_view argument, std::string_view lower);

@@ -10,11 +10,6 @@ namespace {
 
 using scored = sorted_set_value::scored;
 
-template <class Items>
-auto place(Items& items, std::size_t index) {
-  return items.begin() + static_cast<std::ptrdiff_t>(index);
-}
-
 }  // namespace
 
 void dataset::note(slot& s) {
@@ -58,31 +53,6 @@ void dataset::set_expiry(slot& s, std::int64_t expires_ms) {
   s.second.expires_ms = expires_ms;
 }
 
-void dataset::set_text(slot& s, std::string_view text) {
-  note(s);
-  std::get<std::string>(s.second.value) = text;
-}
-
-content& dataset::rewrite(slot& s) {
-  note(s);
-  return s.second.value;
-}
-
-void dataset::put_field(slot& s, std::size_t index, std::string_view field, std::string_view value) {
-  note(s);
-  auto& fields = std::get<hash_value>(s.second.value).fields;
-  if (index == at_end)
-    fields.emplace_back(field, value);
-  else
-    fields[index].second = value;
-}
-
-void dataset::erase_field(slot& s, std::size_t index) {
-  note(s);
-  auto& fields = std::get<hash_value>(s.second.value).fields;
-  fields.erase(place(fields, index));
-}
-
 void dataset::insert_member(slot& s, double score, std::string_view member) {
   note(s);
   auto& members = std::get<sorted_set_value>(s.second.value).members;
@@ -98,24 +68,7 @@ void dataset::insert_member(slot& s, double score, std::string_view member) {
 void dataset::erase_member(slot& s, std::size_t index) {
   note(s);
   auto& members = std::get<sorted_set_value>(s.second.value).members;
-  members.erase(place(members, index));
-}
-
-bool dataset::drop_if_empty(slot& s) {
-  const auto empty = [](const auto& value) {
-    using kind = std::decay_t<decltype(value)>;
-    if constexpr (std::is_same_v<kind, std::string>)
-      return false;
-    else if constexpr (std::is_same_v<kind, hash_value>)
-      return value.fields.empty();
-    else if constexpr (std::is_same_v<kind, list_value>)
-      return value.items.empty();
-    else
-      return value.members.empty();
-  };
-  if (!std::visit(empty, s.second.value)) return false;
-  erase(s);
-  return true;
+  members.erase(members.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
 void dataset::restore(dataset backup) {

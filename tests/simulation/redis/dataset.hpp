@@ -3,24 +3,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
-#include <utility>
 #include <variant>
 #include <vector>
 
 namespace holdfast::sim {
 
-/// Fields and values in the order they came in, as Redis keeps a small hash. Searched from the front: the
-/// model is made for hashes of dozens of fields.
-struct hash_value {
-  std::vector<std::pair<std::string, std::string>> fields;
-};
 /// By score, then by member.
 struct sorted_set_value {
   struct scored {
@@ -29,13 +22,7 @@ struct sorted_set_value {
   };
   std::vector<scored> members;
 };
-struct list_value {
-  std::deque<std::string> items;
-};
-struct set_value {
-  std::vector<std::string> members;
-};
-using content = std::variant<std::string, hash_value, sorted_set_value, list_value, set_value>;
+using content = std::variant<std::string, sorted_set_value>;
 
 /// What the server keeps: keys, what is under them, and until when. A copy of it is a backup.
 ///
@@ -92,17 +79,8 @@ class dataset {
   void erase(slot& s);
   void clear();
   void set_expiry(slot& s, std::int64_t expires_ms);
-  /// Of a string: in its place.
-  void set_text(slot& s, std::string_view text);
-  /// For small matters.
-  [[nodiscard]] content& rewrite(slot& s);
-  /// \param index of the field, or `at_end` for a new one.
-  void put_field(slot& s, std::size_t index, std::string_view field, std::string_view value);
-  void erase_field(slot& s, std::size_t index);
   void insert_member(slot& s, double score, std::string_view member);
   void erase_member(slot& s, std::size_t index);
-  /// Redis keeps nothing empty. To be called after erasing parts. \return whether the key is gone.
-  bool drop_if_empty(slot& s);
 
   /// What is there now is lost, and a backup is put in its place.
   void restore(dataset backup);

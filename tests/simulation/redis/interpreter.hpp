@@ -32,9 +32,8 @@ class script_host {
 /// need them, the same conversions of values both ways. It remembers what it compiled, for all servers of its
 /// thread.
 ///
-/// What differs, so that scripts must not depend on it: pairs() goes through keys in a fixed order here, as a
-/// trace must be the same when a seed is run again; of a command that a function ends with (`return
-/// redis.call(...)`) an error does not say the line. There are no cjson, bit, struct, cmsgpack, math.random.
+/// What differs: of a command that a function ends with (`return redis.call(...)`) an error does not say the
+/// line. There are no pairs(), cjson, bit, struct, cmsgpack, math.random.
 class interpreter {
  public:
   static interpreter& of_this_thread();

@@ -1,23 +1,22 @@
+// Keys of any type, and texts.
+
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <cerrno>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "simulation/redis/expiry.hpp"
-#include "simulation/redis/glob.hpp"
+#include "simulation/redis/command.hpp"
 #include "simulation/redis/numbers.hpp"
 
 namespace holdfast::sim {
 
 namespace {
 
-constexpr std::array<std::string_view, std::variant_size_v<content>> type_names = {"string", "hash", "zset",
-                                                                                   "list", "set"};
+constexpr std::array<std::string_view, std::variant_size_v<content>> type_names = {"string", "zset"};
 
 void del(call& c) {
   std::int64_t count = 0;
@@ -43,49 +42,22 @@ void type(call& c) {
 
 // -- until when ---------------------------------------------------------------------------------------------
 
-struct conditions {
-  bool nx = false;
-  bool xx = false;
-  bool gt = false;
-  bool lt = false;
-
-  [[nodiscard]] bool allow(std::int64_t before, std::int64_t now) const {
-    if (nx && before != dataset::never) return false;
-    if (xx && before == dataset::never) return false;
-    return !(gt && now <= before) && !(lt && now >= before);
+/// So many milliseconds from now on the server's clock; empty, and an error for reply, if that is no time.
+std::optional<std::int64_t> end_in(call& c, std::string_view text, std::int64_t least, const char* invalid) {
+  const auto wanted = integer_in(text);
+  if (!wanted) return c.error(says::not_an_integer), std::nullopt;
+  if (*wanted < least || *wanted > std::numeric_limits<std::int64_t>::max() - c.data.now_ms()) {
+    return c.error(invalid), std::nullopt;
   }
-};
-
-bool read_conditions(call& c, conditions& wanted) {
-  for (const std::string_view argument : c.arguments.subspan(3)) {
-    if (is_keyword(argument, "nx"))
-      wanted.nx = true;
-    else if (is_keyword(argument, "xx"))
-      wanted.xx = true;
-    else if (is_keyword(argument, "gt"))
-      wanted.gt = true;
-    else if (is_keyword(argument, "lt"))
-      wanted.lt = true;
-    else
-      return c.error("ERR Unsupported option " + std::string{up_to_nul(argument)}), false;
-  }
-  if (wanted.nx && (wanted.xx || wanted.gt || wanted.lt)) {
-    return c.error("ERR NX and XX, GT or LT options at the same time are not compatible"), false;
-  }
-  if (wanted.gt && wanted.lt) {
-    return c.error("ERR GT and LT options at the same time are not compatible"), false;
-  }
-  return true;
+  return *wanted + c.data.now_ms();
 }
 
-template <const expiry_unit& Unit>
-void expire(call& c) {
-  conditions wanted;
-  if (!read_conditions(c, wanted)) return;
-  const auto until = expiry_in(c, c[2], Unit, false);
+void pexpire(call& c) {
+  constexpr std::int64_t any = std::numeric_limits<std::int64_t>::min();
+  const auto until = end_in(c, c[2], any, "ERR invalid expire time in 'pexpire' command");
   if (!until) return;
   dataset::slot* s = c.data.find(c[1]);
-  if (s == nullptr || !wanted.allow(s->second.expires_ms, *until)) return c.number(0);
+  if (s == nullptr) return c.number(0);
   if (*until <= c.data.now_ms())
     c.data.erase(*s);
   else
@@ -93,21 +65,11 @@ void expire(call& c) {
   c.number(1);
 }
 
-void persist(call& c) {
-  dataset::slot* s = c.data.find(c[1]);
-  const bool ends = s != nullptr && s->second.expires_ms != dataset::never;
-  if (ends) c.data.set_expiry(*s, dataset::never);
-  c.number(ends ? 1 : 0);
-}
-
-template <const expiry_unit& Unit>
-void time_left(call& c) {
+void pttl(call& c) {
   const dataset::slot* s = c.data.find(c[1]);
   if (s == nullptr) return c.number(-2);
   const std::int64_t until = s->second.expires_ms;
-  if (until == dataset::never) return c.number(-1);
-  const std::int64_t wanted = Unit.from_now ? until - c.data.now_ms() : until;
-  c.number(Unit.milliseconds == 1 ? wanted : (wanted + 500) / 1000);
+  c.number(until == dataset::never ? -1 : until - c.data.now_ms());
 }
 
 // -- all of them --------------------------------------------------------------------------------------------
@@ -120,58 +82,44 @@ std::uint64_t scan_place(std::string_view key) {
   return std::max<std::uint64_t>(hash >> 16, 1);
 }
 
-/// Anything that strtoul() takes whole; nothing at all is zero.
-std::optional<std::uint64_t> cursor_in(std::string_view text) {
-  const std::string ended{text};
-  char* end = nullptr;
-  errno = 0;
-  const std::uint64_t value = std::strtoul(ended.c_str(), &end, 10);
-  const bool space = std::isspace(static_cast<unsigned char>(*ended.c_str())) != 0;
-  if (space || *end != '\0' || errno == ERANGE) return std::nullopt;
-  return value;
-}
-
-struct scan_options {
-  std::string_view match = "*";
-  std::string_view type;
-  std::int64_t count = 10;
-};
-
-bool read_scan_options(call& c, scan_options& wanted) {
-  for (std::size_t i = 2; i < c.size(); i += 2) {
-    if (i + 1 == c.size()) return c.error(says::syntax), false;
-    if (is_keyword(c[i], "match")) {
-      wanted.match = c[i + 1];
-    } else if (is_keyword(c[i], "type")) {
-      wanted.type = c[i + 1];
-    } else if (is_keyword(c[i], "count")) {
-      const auto count = integer_in(c[i + 1]);
-      if (!count) return c.error(says::not_an_integer), false;
-      if (*count < 1) return c.error(says::syntax), false;
-      wanted.count = *count;
-    } else {
-      return c.error(says::syntax), false;
-    }
+/// A pattern with * and \ alone.
+bool matches(std::string_view pattern, std::string_view text) {
+  if (pattern.empty()) return text.empty();
+  if (pattern[0] == '*') {
+    for (std::size_t at = 0; at <= text.size(); ++at)
+      if (matches(pattern.substr(1), text.substr(at))) return true;
+    return false;
   }
-  return true;
+  if (pattern[0] == '\\' && pattern.size() > 1) pattern.remove_prefix(1);
+  return !text.empty() && pattern[0] == text[0] && matches(pattern.substr(1), text.substr(1));
 }
 
+/// SCAN cursor [MATCH pattern] [COUNT n] [TYPE type]
 void scan(call& c) {
-  const auto cursor = cursor_in(c[1]);
-  if (!cursor) return c.error("ERR invalid cursor");
-  scan_options wanted;
-  if (!read_scan_options(c, wanted)) return;
+  const auto cursor = static_cast<std::uint64_t>(integer_in(c[1]).value_or(0));
+  std::string_view pattern = "*";
+  std::string_view wanted_type;
+  std::int64_t count = 10;
+  for (std::size_t i = 2; i + 1 < c.size(); i += 2) {
+    if (is_keyword(c[i], "match"))
+      pattern = c[i + 1];
+    else if (is_keyword(c[i], "type"))
+      wanted_type = c[i + 1];
+    else if (is_keyword(c[i], "count"))
+      count = integer_in(c[i + 1]).value_or(count);
+    else
+      return c.error(says::syntax);
+  }
 
   std::vector<std::pair<std::uint64_t, const dataset::slot*>> ahead;
   c.data.each([&](const dataset::slot& s) {
     const std::uint64_t place = scan_place(s.first);
-    if (place >= *cursor) ahead.emplace_back(place, &s);
+    if (place >= cursor) ahead.emplace_back(place, &s);
   });
   std::sort(ahead.begin(), ahead.end(), [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first < b.first : a.second->first < b.second->first;
   });
-  auto end =
-      ahead.begin() + std::min<std::ptrdiff_t>(wanted.count, static_cast<std::ptrdiff_t>(ahead.size()));
+  auto end = ahead.begin() + std::min<std::ptrdiff_t>(count, std::ssize(ahead));
   // Keys in one place go together, or those left out would be passed over by the next call.
   while (end != ahead.begin() && end != ahead.end() && end->first == (end - 1)->first) ++end;
 
@@ -181,8 +129,8 @@ void scan(call& c) {
   keys.type = redis::value::kind::list;
   for (auto it = ahead.begin(); it != end; ++it) {
     const auto& [key, entry] = *it->second;
-    if (!matches(wanted.match, key)) continue;
-    if (!wanted.type.empty() && !is_keyword(wanted.type, type_names.at(entry.value.index()))) continue;
+    if (!matches(pattern, key)) continue;
+    if (!wanted_type.empty() && wanted_type != type_names.at(entry.value.index())) continue;
     redis::value& one = keys.items.emplace_back();
     one.type = redis::value::kind::text;
     one.text = key;
@@ -190,61 +138,80 @@ void scan(call& c) {
   c.reply.items.push_back(std::move(keys));
 }
 
-void dbsize(call& c) {
-  std::int64_t count = 0;
-  c.data.each([&](const dataset::slot&) { ++count; });
-  c.number(count);
+// -- texts --------------------------------------------------------------------------------------------------
+
+/// SET key text [NX | XX] [PX milliseconds | KEEPTTL]
+void set(call& c) {
+  bool nx = false;
+  bool xx = false;
+  bool keeps_end = false;
+  std::int64_t until = dataset::never;
+  for (std::size_t i = 3; i < c.size(); ++i) {
+    if (is_keyword(c[i], "nx") && !xx) {
+      nx = true;
+    } else if (is_keyword(c[i], "xx") && !nx) {
+      xx = true;
+    } else if (is_keyword(c[i], "keepttl")) {
+      keeps_end = true;
+    } else if (is_keyword(c[i], "px") && i + 1 < c.size()) {
+      const auto end = end_in(c, c[++i], 1, "ERR invalid expire time in 'set' command");
+      if (!end) return;
+      until = *end;
+    } else {
+      return c.error(says::syntax);
+    }
+  }
+  const dataset::slot* s = c.data.find(c[1]);
+  if (s != nullptr ? nx : xx) return;
+  if (keeps_end && s != nullptr) until = s->second.expires_ms;
+  c.data.put(c[1], std::string{c[2]}, until);
+  c.simple("OK");
 }
 
-void flushall(call& c) {
-  if (c.size() > 2 || (c.size() == 2 && !is_keyword(c[1], "async") && !is_keyword(c[1], "sync"))) {
-    return c.error(says::syntax);
+void get(call& c) {
+  bool wrong = false;
+  const dataset::slot* s = c.find<std::string>(c[1], wrong);
+  if (s != nullptr && !wrong) c.text(std::get<std::string>(s->second.value));
+}
+
+void mget(call& c) {
+  c.list();
+  for (const std::string_view key : c.arguments.subspan(1)) {
+    const dataset::slot* s = c.data.find(key);
+    const auto* found = s == nullptr ? nullptr : std::get_if<std::string>(&s->second.value);
+    if (found == nullptr)
+      c.add_null();
+    else
+      c.add_text(*found);
   }
-  c.data.clear();
-  c.ok();
+}
+
+void getrange(call& c) {
+  auto first = integer_in(c[2]);
+  auto last = integer_in(c[3]);
+  if (!first || !last) return c.error(says::not_an_integer);
+  bool wrong = false;
+  const dataset::slot* s = c.find<std::string>(c[1], wrong);
+  if (wrong) return;
+  const std::string_view value = s == nullptr ? std::string_view{} : std::get<std::string>(s->second.value);
+  const std::int64_t size = std::ssize(value);
+  if (*first < 0 && *last < 0 && *first > *last) return c.text({});
+  if (*first < 0) first = std::max<std::int64_t>(*first + size, 0);
+  if (*last < 0) last = std::max<std::int64_t>(*last + size, 0);
+  last = std::min(*last, size - 1);
+  if (*first > *last) return c.text({});
+  c.text(value.substr(static_cast<std::size_t>(*first), static_cast<std::size_t>(*last - *first + 1)));
 }
 
 constexpr std::array table = {
-    command{"del", -2, command::writes, del},
-    command{"unlink", -2, command::writes, del},
-    command{"exists", -2, command::none, exists},
-    command{"type", 2, command::none, type},
-    command{"expire", -3, command::writes, expire<seconds_from_now>},
-    command{"pexpire", -3, command::writes, expire<milliseconds_from_now>},
-    command{"expireat", -3, command::writes, expire<seconds_of_clock>},
-    command{"pexpireat", -3, command::writes, expire<milliseconds_of_clock>},
-    command{"persist", 2, command::writes, persist},
-    command{"ttl", 2, command::none, time_left<seconds_from_now>},
-    command{"pttl", 2, command::none, time_left<milliseconds_from_now>},
-    command{"expiretime", 2, command::none, time_left<seconds_of_clock>},
-    command{"pexpiretime", 2, command::none, time_left<milliseconds_of_clock>},
-    command{"scan", -2, command::none, scan},
-    command{"dbsize", 1, command::none, dbsize},
-    command{"flushall", -1, command::writes, flushall},
-    command{"flushdb", -1, command::writes, flushall},
+    command{"pttl", 2, command::none, pttl},         command{"mget", -2, command::none, mget},
+    command{"get", 2, command::none, get},           command{"set", -3, command::writes_more, set},
+    command{"pexpire", 3, command::writes, pexpire}, command{"del", -2, command::writes, del},
+    command{"exists", -2, command::none, exists},    command{"type", 2, command::none, type},
+    command{"getrange", 4, command::none, getrange}, command{"scan", -2, command::none, scan},
 };
 
 }  // namespace
-
-std::optional<std::int64_t> expiry_in(call& c, std::string_view text, expiry_unit unit, bool positive) {
-  const auto invalid = [&] {
-    std::string name{c[0]};
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](char ch) { return ch >= 'A' && ch <= 'Z' ? static_cast<char>(ch + 32) : ch; });
-    c.error("ERR invalid expire time in '" + name + "' command");
-    return std::nullopt;
-  };
-  constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
-  constexpr std::int64_t smallest = std::numeric_limits<std::int64_t>::min();
-  auto wanted = integer_in(text);
-  if (!wanted) return c.error(says::not_an_integer), std::nullopt;
-  if (positive && *wanted <= 0) return invalid();
-  if (*wanted > largest / unit.milliseconds || *wanted < smallest / unit.milliseconds) return invalid();
-  *wanted *= unit.milliseconds;
-  if (!unit.from_now) return wanted;
-  if (*wanted > largest - c.data.now_ms()) return invalid();
-  return *wanted + c.data.now_ms();
-}
 
 std::span<const command> key_commands() { return table; }
 

@@ -9,48 +9,15 @@ namespace holdfast::sim {
 
 namespace {
 
-redis::value push_of(std::string_view event, std::string_view channel, redis::value third) {
+redis::value message_of(std::string_view channel, std::string_view text) {
   redis::value push;
   push.type = redis::value::kind::push;
-  for (const std::string_view text : {event, channel}) {
+  for (const std::string_view each : {std::string_view{"message"}, channel, text}) {
     redis::value& item = push.items.emplace_back();
     item.type = redis::value::kind::text;
-    item.text = text;
+    item.text = each;
   }
-  push.items.push_back(std::move(third));
   return push;
-}
-
-redis::value text_of(std::string_view text) { return {redis::value::kind::text, 0, std::string{text}, {}}; }
-
-/// As Redis 7 says that it does not know a command.
-std::string unknown(std::span<const std::string_view> arguments) {
-  std::string text = "ERR unknown command '" + std::string{up_to_nul(arguments[0].substr(0, 128))} +
-                     "', with args beginning with: ";
-  const std::size_t head = text.size();
-  for (const std::string_view argument : arguments.subspan(1)) {
-    const std::size_t used = text.size() - head;
-    if (used >= 128) break;
-    text.append("'").append(up_to_nul(argument.substr(0, 128 - used))).append("' ");
-  }
-  return text;
-}
-
-/// An error is one line.
-void keep_to_one_line(redis::value& reply) {
-  if (reply.is(redis::value::kind::error)) {
-    for (char& c : reply.text) {
-      if (c == '\r' || c == '\n') c = ' ';
-    }
-  }
-  for (redis::value& item : reply.items) keep_to_one_line(item);
-}
-
-std::string lower_case(std::string_view name) {
-  std::string text{name};
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; });
-  return text;
 }
 
 }  // namespace
@@ -63,7 +30,6 @@ redis_model::redis_model(clock now_us, deliver push) : clock_{std::move(now_us)}
 connection redis_model::connect() {
   connection c;
   c.id = ++last_id_;
-  c.authenticated = settings_.password.empty();
   return c;
 }
 
@@ -85,12 +51,10 @@ redis::value redis_model::execute(std::span<const std::string_view> arguments, c
   redis::value reply;
   if (arguments.empty()) return reply;
   begin_command();
-  ++commands_;
   by_ = &by;
   has_written_ = false;
   call c{*this, data_, by, arguments, reply};
   dispatch(c);
-  keep_to_one_line(reply);
   by_ = nullptr;
   return reply;
 }
@@ -103,20 +67,13 @@ bool redis_model::call_from_script(std::span<const std::string_view> arguments, 
 
 void redis_model::dispatch(call& c) {
   const command* const found = find_command(c[0]);
-  if (found == nullptr) {
-    return c.in_script ? c.error("ERR Unknown Redis command called from script")
-                       : c.error(unknown(c.arguments));
-  }
+  if (found == nullptr) return c.error("ERR the model has no command " + std::string{c[0]});
   const auto size = static_cast<int>(c.size());
   if (found->arity >= 0 ? size != found->arity : size < -found->arity) {
-    return c.in_script ? c.error("ERR Wrong number of args calling Redis command from script")
-                       : c.error("ERR wrong number of arguments for '" + lower_case(c[0]) + "' command");
+    return c.error("ERR wrong number of arguments for " + std::string{c[0]});
   }
   if (c.in_script && (found->flag & command::not_in_scripts) != 0) {
     return c.error("ERR This Redis command is not allowed from script");
-  }
-  if (!c.by.authenticated && (found->flag & command::before_auth) == 0) {
-    return c.error("NOAUTH Authentication required.");
   }
   if (settings_.read_only && (found->flag & command::writes) != 0) {
     return c.error("READONLY You can't write against a read only replica.");
@@ -129,7 +86,7 @@ void redis_model::dispatch(call& c) {
 bool redis_model::is_refused(const call& c, const command& request) const {
   switch (settings_.refuses.scope) {
     case refusal::of::nothing: return false;
-    case refusal::of::commands: return !c.in_script && (request.flag & command::before_auth) == 0;
+    case refusal::of::commands: return !c.in_script;
     case refusal::of::writes: return (request.flag & command::writes) != 0;
     case refusal::of::growth: return (request.flag & command::grows) != 0 && !has_written_;
   }
@@ -182,13 +139,6 @@ void redis_model::take_over_from(const redis_model& primary) {
   identity_.replication = next_identity();
 }
 
-bool redis_model::evict(std::string_view key) {
-  begin_command();
-  dataset::slot* const s = data_.find(key);
-  if (s != nullptr) data_.erase(*s);
-  return s != nullptr;
-}
-
 std::optional<std::string> redis_model::evict_volatile(std::uint64_t draw) {
   begin_command();
   std::vector<std::string> names;
@@ -198,16 +148,8 @@ std::optional<std::string> redis_model::evict_volatile(std::uint64_t draw) {
   if (names.empty()) return std::nullopt;
   std::sort(names.begin(), names.end());
   std::string name = names[draw % names.size()];
-  evict(name);
+  data_.erase(*data_.find(name));
   return name;
-}
-
-std::vector<std::string> redis_model::keys() {
-  begin_command();
-  std::vector<std::string> names;
-  data_.each([&](const dataset::slot& s) { names.push_back(s.first); });
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 std::int64_t server_access::publish(call& c, std::string_view channel, std::string_view message) {
@@ -215,40 +157,14 @@ std::int64_t server_access::publish(call& c, std::string_view channel, std::stri
   const auto found = server.subscribers_.find(channel);
   if (found == server.subscribers_.end()) return 0;
   if (server.deliver_) {
-    for (const std::uint64_t id : found->second)
-      server.deliver_(id, push_of("message", channel, text_of(message)));
+    for (const std::uint64_t id : found->second) server.deliver_(id, message_of(channel, message));
   }
   return static_cast<std::int64_t>(found->second.size());
-}
-
-std::vector<std::string> server_access::channels_of(const call& c) {
-  std::vector<std::string> names;
-  for (const auto& [channel, ids] : c.server.subscribers_) {
-    if (std::find(ids.begin(), ids.end(), c.by.id) != ids.end()) names.push_back(channel);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 void server_access::subscribe(call& c, std::string_view channel) {
   auto& ids = c.server.subscribers_[std::string{channel}];
   if (std::find(ids.begin(), ids.end(), c.by.id) == ids.end()) ids.push_back(c.by.id);
-  redis::value count;
-  count.type = redis::value::kind::number;
-  count.number = static_cast<std::int64_t>(channels_of(c).size());
-  if (c.server.deliver_) c.server.deliver_(c.by.id, push_of("subscribe", channel, std::move(count)));
-  c.reply.type = redis::value::kind::push;
-}
-
-void server_access::unsubscribe(call& c, std::string_view channel) {
-  if (const auto found = c.server.subscribers_.find(channel); found != c.server.subscribers_.end()) {
-    auto& ids = found->second;
-    ids.erase(std::remove(ids.begin(), ids.end(), c.by.id), ids.end());
-  }
-  redis::value count;
-  count.type = redis::value::kind::number;
-  count.number = static_cast<std::int64_t>(channels_of(c).size());
-  if (c.server.deliver_) c.server.deliver_(c.by.id, push_of("unsubscribe", channel, std::move(count)));
   c.reply.type = redis::value::kind::push;
 }
 

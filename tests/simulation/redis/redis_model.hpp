@@ -20,14 +20,11 @@ namespace holdfast::sim {
 /// One client's connection, as the server sees it. Made by redis_model::connect(), kept by the caller.
 struct connection {
   std::uint64_t id = 0;
-  bool resp3 = false;  // HELLO 3: scores come with their members in pairs of their own
-  bool authenticated = false;
-  std::string name;
 };
 
-/// A Redis 7.0 with one database, in memory, on a clock of the caller's: as much of it as locks need. It
-/// answers what the real server answers, word for word, scripts and errors included;
-/// tests/simulation/redis/against_server compares the two.
+/// A Redis 7.0 with one database, in memory, on a clock of the caller's: the commands and options that the
+/// library's scripts and clients use, and no others. It answers what the real server answers, scripts and
+/// errors included; tests/simulation/redis/against_server compares the two.
 ///
 /// A command is carried out whole and at once; replies and pushes are values, and how long they travel, or
 /// whether they arrive, is the caller's matter. What has expired by the clock is gone from that moment on.
@@ -43,8 +40,7 @@ class redis_model : private script_host {
  public:
   /// Microseconds since 1970 by the server's clock. Asked once a command.
   using clock = std::function<std::int64_t()>;
-  /// A push for that connection, in the middle of execute(): a message, or a (un)subscription confirmed. It
-  /// must not call the model.
+  /// A push for that connection, in the middle of execute(): a message. It must not call the model.
   using deliver = std::function<void(std::uint64_t connection, const redis::value& push)>;
 
   /// What a server in trouble answers, whole: "LOADING Redis is loading the dataset in memory".
@@ -59,7 +55,6 @@ class redis_model : private script_host {
     std::string error;
   };
   struct settings {
-    std::string password;       // of the default user; empty: none
     bool read_only = false;     // as a replica is: writing is an error READONLY
     std::int64_t replicas = 0;  // what WAIT answers
     refusal refuses;
@@ -79,8 +74,7 @@ class redis_model : private script_host {
   /// Ends its subscriptions.
   void disconnect(const connection& c);
 
-  /// Carries out one command. SUBSCRIBE and UNSUBSCRIBE are confirmed by pushes alone, through `deliver`;
-  /// what this returns for them is a push without items.
+  /// Carries out one command. SUBSCRIBE is answered by a push without items.
   redis::value execute(std::span<const std::string_view> command, connection& by);
   redis::value execute(const std::vector<std::string>& command, connection& by);
 
@@ -102,11 +96,8 @@ class redis_model : private script_host {
   /// As a primary does whose last replica has gone for long: another replication id, and no former one.
   void change_replication_id();
   void lose_everything() { data_.restore(dataset{}); }
-  /// SCRIPT FLUSH, by somebody.
-  void flush_scripts() { scripts_.clear(); }
-  /// As maxmemory does it. \return whether it was there
-  bool evict(std::string_view key);
-  /// One of the keys that have an expiry. \param draw any number, which decides. \return its name, if any
+  /// As maxmemory does it: one of the keys that have an expiry. \param draw any number, which decides.
+  /// \return its name, if any
   std::optional<std::string> evict_volatile(std::uint64_t draw);
 
   /// What is there, as of the last command.
@@ -121,10 +112,6 @@ class redis_model : private script_host {
 
   /// The names of all keys that were changed since this was asked last, sorted; not those lost or evicted.
   [[nodiscard]] std::vector<std::string> take_touched() { return data_.take_touched(); }
-  /// The names of all keys that are there now, sorted.
-  [[nodiscard]] std::vector<std::string> keys();
-  /// How many commands came in, those of scripts not counted.
-  [[nodiscard]] std::uint64_t commands_executed() const noexcept { return commands_; }
 
  private:
   friend struct server_access;
@@ -142,7 +129,6 @@ class redis_model : private script_host {
   identity identity_;
   dataset data_;
   std::int64_t now_us_ = 0;
-  std::uint64_t commands_ = 0;
   std::uint64_t last_id_ = 0;
   std::uint64_t last_identity_ = 0;
   connection* by_ = nullptr;  // who runs the script

@@ -14,13 +14,10 @@ struct server_access {
   [[nodiscard]] static std::int64_t now_us(const call& c) { return c.server.now_us_; }
   [[nodiscard]] static std::int64_t publish(call& c, std::string_view channel, std::string_view message);
   static void subscribe(call& c, std::string_view channel);
-  static void unsubscribe(call& c, std::string_view channel);
-  [[nodiscard]] static std::vector<std::string> channels_of(const call& c);
 
   /// \return null, and the error as reply, for a text that is no Lua.
   static const interpreter::script* load(call& c, std::string_view text);
   [[nodiscard]] static const interpreter::script* script(const call& c, std::string_view sha);
-  static void forget_scripts(call& c) { c.server.scripts_.clear(); }
   static void run(call& c, const interpreter::script& script, std::size_t keys);
 };
 

@@ -27,8 +27,7 @@ class compared_server {
                                              std::size_t replies) = 0;
   /// What came out of turn since this was asked last.
   virtual std::vector<redis::value> take_pushes(std::size_t client) = 0;
-  /// \return a push without items; what there is to say comes as pushes. Or an error.
-  virtual redis::value subscribe(std::size_t client, const strings& command) = 0;
+  virtual void subscribe(std::size_t client, const std::string& channel) = 0;
 };
 
 class real_server : public compared_server {
@@ -40,7 +39,7 @@ class real_server : public compared_server {
   std::vector<redis::value> take_pushes(std::size_t client) override {
     return wires_.at(client)->take_pushes();
   }
-  redis::value subscribe(std::size_t client, const strings& command) override;
+  void subscribe(std::size_t client, const std::string& channel) override;
   std::vector<redis::value> exchange(std::size_t client, const std::string& bytes,
                                      std::size_t replies) override;
 
@@ -57,33 +56,14 @@ class model_server : public compared_server {
   std::vector<redis::value> take_pushes(std::size_t client) override;
   std::vector<redis::value> exchange(std::size_t client, const std::string& bytes,
                                      std::size_t replies) override;
-  redis::value subscribe(std::size_t client, const strings& command) override { return ask(client, command); }
+  void subscribe(std::size_t client, const std::string& channel) override {
+    static_cast<void>(ask(client, {"SUBSCRIBE", channel}));
+  }
 
  private:
   redis_model model_;
   std::array<connection, clients> connections_;
   std::array<std::vector<redis::value>, clients> pushes_;
 };
-
-/// A command of a test: who sends it, and what of the answer is compared.
-struct step {
-  enum class comparison : std::uint8_t {
-    exact,
-    set,           // its items in any order
-    seconds,       // numbers are times
-    milliseconds,  //
-    clock,         // TIME's seconds
-    scan,          // all keys that the whole loop finds
-    error,         // or none
-    messages,      // (UN)SUBSCRIBE: by pushes
-  };
-  std::size_t client = 0;
-  strings command;
-  comparison compared = comparison::exact;
-};
-[[nodiscard]] std::string describe(const step& s);
-/// The answer, in the form in which it is compared.
-[[nodiscard]] redis::value answer_of(compared_server& of, const step& s);
-[[nodiscard]] bool agree(const redis::value& a, const redis::value& b, step::comparison compared);
 
 }  // namespace holdfast::sim

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <gtest/gtest.h>
 #include <optional>
 #include <string>
 #include <utility>
@@ -43,6 +44,23 @@ template <class Step, class Compare>
   for (const Step& s : steps) text += "  " + describe(s) + '\n';
   if (!last) return text + "but not always";
   return text + "server: " + last->of_server + "\nmodel:  " + last->of_model;
+}
+
+/// Draws the steps of each seed, and reports those that the two answer differently, twice: a machine that
+/// stalls for longer than the slack makes a difference once.
+template <class Draw, class Compare>
+void compare_many(std::uint64_t usual, const Draw& draw, const Compare& compare) {
+  constexpr int few = 20;  // as many differences are worth a look at once
+  int found = 0;
+  for (std::uint64_t seed = 1; seed <= sequences(usual) && found < few; ++seed) {
+    const auto both = [&](const auto& steps) { return compare(seed, steps); };
+    auto steps = draw(seed);
+    const auto first = both(steps);
+    if (!first || !both(steps)) continue;
+    steps.resize(first->at + 1);
+    ADD_FAILURE() << "seed " << seed << '\n' << report(std::move(steps), both);
+    ++found;
+  }
 }
 
 }  // namespace holdfast::sim

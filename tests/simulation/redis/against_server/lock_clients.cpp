@@ -45,9 +45,7 @@ const tickets::more* part_in(const tickets::link::outcome& o) {
 
 lock_clients::lock_clients(compared_server& server, const redis::dialect& in) : server_{&server}, in_{&in} {
   for (std::size_t client = 0; client < compared_server::clients; ++client) {
-    server_->ask(client, {"HELLO", "3"});
-    server_->subscribe(client, {"SUBSCRIBE", redis::channel_of(client_id(client))});
-    static_cast<void>(server_->take_pushes(client));
+    server_->subscribe(client, redis::channel_of(client_id(client)));
   }
 }
 
@@ -91,13 +89,12 @@ value lock_clients::play(const lock_step& s) {
     case trick::lock_gone: return ask({"DEL", k.lock});
     case trick::claim_over: {
       const std::string end = "end " + owner_of(s.owner).hex();
-      return list(
-          {ask({"ZADD", k.waiters, "XX", "CH", "-1", end}), ask({"ZADD", k.holders, "XX", "CH", "-1", end})});
+      return list({ask({"ZADD", k.waiters, "XX", "-1", end}), ask({"ZADD", k.holders, "XX", "-1", end})});
     }
     case trick::fence_gone: return ask({"DEL", k.fence});
     case trick::high_fence: return ask({"SET", k.fence, "00009007199999999998", "PX", ttl});
-    case trick::wrong_lock: return ask({"RPUSH", k.lock, "x"});
-    case trick::wrong_queue: return ask({"SETNX", k.waiters, "x"});
+    case trick::wrong_lock: return ask({"ZADD", k.lock, "1", "x"});
+    case trick::wrong_queue: return ask({"SET", k.waiters, "x", "NX"});
     case trick::names_forgotten: return ask({"DEL", k.fence, k.waiters, k.holders});
   }
   return {};
@@ -213,12 +210,13 @@ value lock_clients::value_of(const lock_summary& s) {
 }
 
 value lock_clients::all_keys() {
-  value all = answer_of(*server_, {0, {"SCAN", "0"}, step::comparison::scan});
+  value all = server_->ask(0, {"SCAN", "0", "COUNT", "1000"}).items.at(1);
+  sort_items(all);
   value v = list({});
   for (const value& key : all.items) {
     const std::string kind_of_key = server_->ask(0, {"TYPE", key.text}).text;
     value members;
-    if (kind_of_key == "zset") members = server_->ask(0, {"ZRANGE", key.text, "0", "-1"});
+    if (kind_of_key == "zset") members = server_->ask(0, {"ZRANGEBYSCORE", key.text, "-inf", "+inf"});
     // The times in claims are those of each server's clock.
     for (value& member : members.items) {
       if (std::isdigit(static_cast<unsigned char>(member.text.front())) != 0 &&

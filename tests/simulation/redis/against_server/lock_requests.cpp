@@ -51,20 +51,11 @@ std::optional<difference> compare(const std::string& socket, const redis::dialec
 TEST(redis_model, answers_clients_as_the_server_does) {
   // A server that looks at its clock often: WAIT ends with a look.
   const test::redis_server server{{.lines = {"hz 500"}}};
-  constexpr int few = 20;  // as many differences are worth a look at once
-  int found = 0;
-  for (std::uint64_t seed = 1; seed <= sequences(300); ++seed) {
-    const redis::dialect in = dialect_of(seed);
-    const auto both = [&](const std::vector<lock_step>& steps) {
-      return compare(server.socket(), in, steps);
-    };
-    std::vector<lock_step> steps = draw_lock_steps(seed, requests_each);
-    const auto first = both(steps);
-    if (!first || !both(steps)) continue;  // a machine that stalls for longer than the slack differs once
-    steps.resize(first->at + 1);
-    ADD_FAILURE() << "seed " << seed << '\n' << report(std::move(steps), both);
-    if (++found == few) break;
-  }
+  compare_many(
+      300, [](std::uint64_t seed) { return draw_lock_steps(seed, requests_each); },
+      [&](std::uint64_t seed, const std::vector<lock_step>& steps) {
+        return compare(server.socket(), dialect_of(seed), steps);
+      });
 }
 
 // As `at_least` does. The first in line looks again when the hold ends, and not when it would have ended.
