@@ -66,9 +66,11 @@ std::vector<std::string_view> split(std::string_view text, char at) {
 std::vector<named_mutant> mutants_named(std::string_view names) {
   std::vector<named_mutant> all;
   for (const std::string_view name : split(names, ',')) {
-    const auto known = std::ranges::find(mutants, name, &named_mutant::name);
-    if (known == mutants.end()) throw std::invalid_argument{"no such mutant: " + std::string{name}};
-    all.push_back(*known);
+    std::string wanted{name};
+    std::ranges::replace(wanted, '-', '_');
+    const auto known = std::ranges::find(mutants, wanted, &named_mutant::name);
+    if (known == mutants.end()) throw std::invalid_argument{"no such mutant: " + wanted};
+    all.push_back({name, known->which});
   }
   return all;
 }

@@ -6,264 +6,129 @@
 
 namespace holdfast::sim {
 
-/// Faults put into the code on purpose. One that no world shows is a fault of the simulator.
-enum class mutant : std::uint8_t {
-  none,
-  owner_unchecked,
-  get_then_delete,
-  validity_from_reply,
-  loss_waits_for_io,
-  extension_resurrects,
-  keeper_outlives_unlock,
-  keeper_gives_up,
-  timeout_means_no,
-  unknown_means_failed,
-  cancel_keeps_ticket,
-  dead_waiter_served,
-  never_looks_again,
-  client_clock_token,
-  reader_leaked,
-  clock_stops_in_suspend,
-  foreign_holder_ended,
-  foreign_end_missed,
-  replicas_unheard,
-  look_not_kept,
-  moment_not_told,
-  moment_without_end,
-  moment_after_moment,
-  create_without_guid,
-  former_session_taken,
-  session_not_checked,
-  wrong_neighbour,
-  gave_up_taken_as_release,
-  reader_waits_on_later,
-  downgrade_renumbered,
-  delete_not_retried,
-  disconnect_means_loss,
-  reconnect_means_proof,
-  beat_means_proof,
-  listing_too_early,
-  select_then_update,
-  row_deleted_on_release,
-  token_not_floored,
-  client_clock_expiry,
-  session_zone_now,
-  victim_means_no,
-  late_answer_renews,
-  gap_ignored,
-  release_not_repeated,
-  holder_not_followed,
-  force_release_unbounded,
-  force_release_by_highest_token,
-  request_moves_end,
-  request_unheard,
-  request_to_next_holder,
-  request_overwrites_data,
-  notification_believed,
-  set_keeps_names,
-  set_ends_holding,
-  set_misses_losses,
-  set_in_any_order,
-  guard_ignored,
-  guard_hands_over,
-  guard_for_one,
-  guard_too_short,
-  guard_without_lag,
-  guard_after_promotion_ignored,
-  guard_believes_kept_writes,
-  former_primary_too_short,
-  guard_head_start,
-  fence_forgotten_early,
-  guard_asked_once,
-  former_primary_ignored,
-  never_yields,
-  answers_as_grants,
-  release_to_granters,
-  stale_votes,
-  votes_from_reply,
-  server_counts_twice,
-  tokens_not_compared,
-  tokens_unconditional,
-  holder_yields,
-  late_yield,
-  yield_not_renumbered,
-  withdrawal_ends_later_claims,
-  force_ends_later_claims,
-  former_claim_stays,
-  next_not_told,
-  yielding_counts,
-  vote_by_notification,
-  number_far_ahead,
-  ties_without_owner,
-  old_numbers,
-  guard_votes,
-  hold_not_spread,
-  token_not_told,
-  keeps_vain_votes,
-  lapsed_votes_revived,
-  grant_outlives_ttl,
-  own_fence_refused,
-  fence_for_anyone,
-  proposal_without_clock,
-  servers_not_told_set,
-  other_set_ignored,
-  grace_delays_release,
-  grace_forgotten,
-  at_least_forgotten,
-  term_from_reply,
-  older_term_shown,
-  former_look_shown,
-};
+// Faults put into the code on purpose: EACH(name, description). One that no world shows is a fault of
+// the simulator. On the command line a name has dashes.
+#define HOLDFAST_MUTANTS(EACH)                                                                               \
+  EACH(owner_unchecked, "owner not checked on release")                                                      \
+  EACH(get_then_delete, "get, then delete, instead of one script")                                           \
+  EACH(validity_from_reply, "validity counted from the reply")                                               \
+  EACH(loss_waits_for_io, "loss not declared while I/O hangs")                                               \
+  EACH(extension_resurrects, "extension resurrects an expired hold")                                         \
+  EACH(keeper_outlives_unlock, "keeper outlives unlock")                                                     \
+  EACH(keeper_gives_up, "keeper gives up after one failure")                                                 \
+  EACH(timeout_means_no, "timeout taken as \"not acquired\"")                                                \
+  EACH(unknown_means_failed, "an unknown outcome told as a failure")                                         \
+  EACH(cancel_keeps_ticket, "cancelled wait keeps its ticket")                                               \
+  EACH(dead_waiter_served, "hand-over to a dead waiter")                                                     \
+  EACH(never_looks_again, "lost wake-up never looked for again")                                             \
+  EACH(client_clock_token, "token from the client's clock")                                                  \
+  EACH(reader_leaked, "reader count leaked")                                                                 \
+  EACH(clock_stops_in_suspend, "deadline on a clock that stops in suspend")                                  \
+  EACH(foreign_holder_ended, "a foreign client's lock ended by force")                                       \
+  EACH(foreign_end_missed, "nobody looks out for a foreign client's end")                                    \
+  EACH(replicas_unheard, "a grant believed that no replica has acknowledged")                                \
+  EACH(look_not_kept, "a look at a claim begins no new ttl, and writes nothing")                             \
+  EACH(moment_not_told, "the head is not told that the lock is left free for a moment")                      \
+  EACH(moment_without_end, "the lock is left free for good")                                                 \
+  EACH(moment_after_moment, "who withdraws begins another moment in which the lock is left free")            \
+  EACH(create_without_guid, "a lost create is made again, and the first not found")                          \
+  EACH(former_session_taken, "what a former session had is taken for ours")                                  \
+  EACH(session_not_checked, "the session is not looked at before granting")                                  \
+  EACH(wrong_neighbour, "another is watched than the nearest ahead")                                         \
+  EACH(gave_up_taken_as_release, "whoever is gone ahead is taken to have held")                              \
+  EACH(reader_waits_on_later, "a reader waits for a writer behind it")                                       \
+  EACH(downgrade_renumbered, "a downgrade queues anew")                                                      \
+  EACH(delete_not_retried, "a delete that was cut off is not tried again")                                   \
+  EACH(disconnect_means_loss, "a broken connection is told as a loss")                                       \
+  EACH(reconnect_means_proof, "being let in again is taken for a proof that the session lives")              \
+  EACH(beat_means_proof, "one answered beat is taken for a proof that the session lives")                    \
+  EACH(listing_too_early, "a claim takes a listing that was sent before its node was made")                  \
+  EACH(select_then_update, "the capacity is read in one transaction, and taken in another")                  \
+  EACH(row_deleted_on_release, "a name's row goes with its last claim")                                      \
+  EACH(token_not_floored, "a forgotten name's tokens begin anew")                                            \
+  EACH(client_clock_expiry, "the asking client's clock decides what has expired")                            \
+  EACH(session_zone_now, "NOW() in the time zone of each session")                                           \
+  EACH(victim_means_no, "a deadlock's victim is taken to be refused")                                        \
+  EACH(late_answer_renews, "an answer after the deadline takes a loss back")                                 \
+  EACH(gap_ignored, "no waiter looks after a reconnect")                                                     \
+  EACH(release_not_repeated, "a release is tried once")                                                      \
+  EACH(holder_not_followed, "the head of the queue looks a second after the holder's time is up")            \
+  EACH(force_release_unbounded, "who ends holds by force ends whoever holds by then")                        \
+  EACH(request_moves_end, "a request to release moves the end of the hold")                                  \
+  EACH(request_unheard, "a holder does not look at the request that it is told of")                          \
+  EACH(request_to_next_holder, "a request to release goes to whoever holds when it is carried out")          \
+  EACH(request_overwrites_data,                                                                              \
+       "on ZooKeeper, a request to release takes the place of the data of a holder of ours")                 \
+  EACH(notification_believed, "a notification of a grant is believed")                                       \
+  EACH(set_keeps_names, "a set of names that waits for one keeps those after it")                            \
+  EACH(set_ends_holding, "a set of names that is given up keeps what it holds")                              \
+  EACH(set_misses_losses, "a set of names goes on without one that it has lost")                             \
+  EACH(set_in_any_order, "sets of names are waited for in different orders")                                 \
+  EACH(guard_ignored, "no client asks a server whether it may have forgotten grants")                        \
+  EACH(guard_hands_over, "a server that may have forgotten grants lets nobody in, but hands over")           \
+  EACH(guard_for_one, "only the first client of a promoted server keeps to the guard")                       \
+  EACH(guard_too_short, "the guard is half as long as the longest ttl")                                      \
+  EACH(guard_without_lag,                                                                                    \
+       "the guard is not longer than the longest ttl by the time in which a former primary goes on")         \
+  EACH(guard_after_promotion_ignored, "a server that was promoted in the same run has no guard")             \
+  EACH(guard_believes_kept_writes, "a promoted server that keeps each write has no guard")                   \
+  EACH(former_primary_too_short,                                                                             \
+       "a new primary is used after half of the time in which a former one takes writes")                    \
+  EACH(guard_head_start, "a token is ahead of the clock when it is granted after a guard")                   \
+  EACH(fence_forgotten_early, "such a token is forgotten before the clock has passed it")                    \
+  EACH(guard_asked_once, "a client asks once a connection whether the server may have forgotten grants")     \
+  EACH(former_primary_ignored,                                                                               \
+       "a new primary is used at once, beside the former one that still takes writes")                       \
+  EACH(never_yields, "a claim without a majority keeps the votes that it has")                               \
+  EACH(answers_as_grants, "a place in the queue of a server counts as its vote")                             \
+  EACH(release_to_granters, "a claim is withdrawn only from servers that have granted it")                   \
+  EACH(stale_votes, "a vote counts beyond its server's deadline")                                            \
+  EACH(votes_from_reply, "a vote counts from its answer")                                                    \
+  EACH(server_counts_twice, "a server counts twice for the majority")                                        \
+  EACH(tokens_not_compared, "votes for several tokens count together")                                       \
+  EACH(tokens_unconditional, "a server accepts any token")                                                   \
+  EACH(holder_yields, "a claim with a majority gives votes back")                                            \
+  EACH(late_yield, "a late yield gives back a later grant")                                                  \
+  EACH(yield_not_renumbered, "a copy of a yield that was refused gives the grant back")                      \
+  EACH(withdrawal_ends_later_claims, "a late withdrawal ends a later claim of its owner")                    \
+  EACH(force_ends_later_claims, "a late end by force ends a later hold of its owner")                        \
+  EACH(former_claim_stays, "a server that still has a former claim of an owner takes a later one for it")    \
+  EACH(next_not_told,                                                                                        \
+       "on Redlock, a later claim of the first that waits does not tell the next one that it is the first")  \
+  EACH(yielding_counts, "a vote that is being given back counts until the answer")                           \
+  EACH(vote_by_notification, "a notification of a grant counts as a vote")                                   \
+  EACH(number_far_ahead, "a server accepts a token that is far ahead of its clock")                          \
+  EACH(ties_without_owner, "claims with equal numbers have no order")                                        \
+  EACH(old_numbers, "a server accepts numbers from before its restart")                                      \
+  EACH(guard_votes, "a server in its guard says that it has granted what it still knows")                    \
+  EACH(hold_not_spread, "a hold is not claimed at servers that lack it")                                     \
+  EACH(token_not_told, "a server that does not accept the token of a hold any more is not told which it is") \
+  EACH(keeps_vain_votes, "a claim keeps votes of a majority that accepts no token of it")                    \
+  EACH(lapsed_votes_revived,                                                                                 \
+       "an answer revives votes of other servers that had lapsed while it was under way")                    \
+  EACH(grant_outlives_ttl, "a server that grants a free lock lets it live as long as it remembers the name") \
+  EACH(own_fence_refused, "a server does not accept a number again from the claim that set it as the fence") \
+  EACH(fence_for_anyone, "a server accepts the number of its fence from any claim")                          \
+  EACH(proposal_without_clock,                                                                               \
+       "a claim proposes the number right above the fences, whatever the servers' clocks say")               \
+  EACH(servers_not_told_set, "no client tells the servers which ones it names")                              \
+  EACH(other_set_ignored, "a client claims although other clients of a server name other servers")           \
+  EACH(grace_delays_release, "a release waits for the grace, too")                                           \
+  EACH(grace_forgotten, "the store is not told of the grace")                                                \
+  EACH(at_least_forgotten, "a release before the least time frees the name")                                 \
+  EACH(older_term_shown, "an observer shows a value of an older term after one of a newer")                  \
+  EACH(former_look_shown, "a look is answered with what another has seen before")
+
+#define HOLDFAST_NAME_OF(name, description) name,
+enum class mutant : std::uint8_t { none, HOLDFAST_MUTANTS(HOLDFAST_NAME_OF) };
+#undef HOLDFAST_NAME_OF
 
 struct named_mutant {
   std::string_view name;
   mutant which;
-  std::string_view description;
 };
-inline constexpr auto mutants = std::to_array<named_mutant>({
-    {"owner-unchecked", mutant::owner_unchecked, "owner not checked on release"},
-    {"get-then-delete", mutant::get_then_delete, "get, then delete, instead of one script"},
-    {"validity-from-reply", mutant::validity_from_reply, "validity counted from the reply"},
-    {"loss-waits-for-io", mutant::loss_waits_for_io, "loss not declared while I/O hangs"},
-    {"extension-resurrects", mutant::extension_resurrects, "extension resurrects an expired hold"},
-    {"keeper-outlives-unlock", mutant::keeper_outlives_unlock, "keeper outlives unlock"},
-    {"keeper-gives-up", mutant::keeper_gives_up, "keeper gives up after one failure"},
-    {"timeout-means-no", mutant::timeout_means_no, "timeout taken as \"not acquired\""},
-    {"unknown-means-failed", mutant::unknown_means_failed, "an unknown outcome told as a failure"},
-    {"cancel-keeps-ticket", mutant::cancel_keeps_ticket, "cancelled wait keeps its ticket"},
-    {"dead-waiter-served", mutant::dead_waiter_served, "hand-over to a dead waiter"},
-    {"never-looks-again", mutant::never_looks_again, "lost wake-up never looked for again"},
-    {"client-clock-token", mutant::client_clock_token, "token from the client's clock"},
-    {"reader-leaked", mutant::reader_leaked, "reader count leaked"},
-    {"clock-stops-in-suspend", mutant::clock_stops_in_suspend, "deadline on a clock that stops in suspend"},
-    {"foreign-holder-ended", mutant::foreign_holder_ended, "a foreign client's lock ended by force"},
-    {"foreign-end-missed", mutant::foreign_end_missed, "nobody looks out for a foreign client's end"},
-    {"replicas-unheard", mutant::replicas_unheard, "a grant believed that no replica has acknowledged"},
-    {"look-not-kept", mutant::look_not_kept, "a look at a claim begins no new ttl, and writes nothing"},
-    {"moment-not-told", mutant::moment_not_told,
-     "the head is not told that the lock is left free for a moment"},
-    {"moment-without-end", mutant::moment_without_end, "the lock is left free for good"},
-    {"moment-after-moment", mutant::moment_after_moment,
-     "who withdraws begins another moment in which the lock is left free"},
-    {"create-without-guid", mutant::create_without_guid,
-     "a lost create is made again, and the first not found"},
-    {"former-session-taken", mutant::former_session_taken, "what a former session had is taken for ours"},
-    {"session-not-checked", mutant::session_not_checked, "the session is not looked at before granting"},
-    {"wrong-neighbour", mutant::wrong_neighbour, "another is watched than the nearest ahead"},
-    {"gave-up-taken-as-release", mutant::gave_up_taken_as_release,
-     "whoever is gone ahead is taken to have held"},
-    {"reader-waits-on-later", mutant::reader_waits_on_later, "a reader waits for a writer behind it"},
-    {"downgrade-renumbered", mutant::downgrade_renumbered, "a downgrade queues anew"},
-    {"delete-not-retried", mutant::delete_not_retried, "a delete that was cut off is not tried again"},
-    {"disconnect-means-loss", mutant::disconnect_means_loss, "a broken connection is told as a loss"},
-    {"reconnect-means-proof", mutant::reconnect_means_proof,
-     "being let in again is taken for a proof that the session lives"},
-    {"beat-means-proof", mutant::beat_means_proof,
-     "one answered beat is taken for a proof that the session lives"},
-    {"listing-too-early", mutant::listing_too_early,
-     "a claim takes a listing that was sent before its node was made"},
-    {"select-then-update", mutant::select_then_update,
-     "the capacity is read in one transaction, and taken in another"},
-    {"row-deleted-on-release", mutant::row_deleted_on_release, "a name's row goes with its last claim"},
-    {"token-not-floored", mutant::token_not_floored, "a forgotten name's tokens begin anew"},
-    {"client-clock-expiry", mutant::client_clock_expiry,
-     "the asking client's clock decides what has expired"},
-    {"session-zone-now", mutant::session_zone_now, "NOW() in the time zone of each session"},
-    {"victim-means-no", mutant::victim_means_no, "a deadlock's victim is taken to be refused"},
-    {"late-answer-renews", mutant::late_answer_renews, "an answer after the deadline takes a loss back"},
-    {"gap-ignored", mutant::gap_ignored, "no waiter looks after a reconnect"},
-    {"release-not-repeated", mutant::release_not_repeated, "a release is tried once"},
-    {"holder-not-followed", mutant::holder_not_followed,
-     "the head of the queue looks a second after the holder's time is up"},
-    {"force-release-unbounded", mutant::force_release_unbounded,
-     "who ends holds by force ends whoever holds by then"},
-    {"force-release-by-highest-token", mutant::force_release_by_highest_token,
-     "who ends holds by force ends whoever has a token up to theirs by then"},
-    {"guard-ignored", mutant::guard_ignored, "no client asks a server whether it may have forgotten grants"},
-    {"guard-hands-over", mutant::guard_hands_over,
-     "a server that may have forgotten grants lets nobody in, but hands over"},
-    {"guard-for-one", mutant::guard_for_one, "only the first client of a promoted server keeps to the guard"},
-    {"guard-too-short", mutant::guard_too_short, "the guard is half as long as the longest ttl"},
-    {"guard-without-lag", mutant::guard_without_lag,
-     "the guard is not longer than the longest ttl by the time in which a former primary goes on"},
-    {"guard-after-promotion-ignored", mutant::guard_after_promotion_ignored,
-     "a server that was promoted in the same run has no guard"},
-    {"guard-believes-kept-writes", mutant::guard_believes_kept_writes,
-     "a promoted server that keeps each write has no guard"},
-    {"former-primary-too-short", mutant::former_primary_too_short,
-     "a new primary is used after half of the time in which a former one takes writes"},
-    {"guard-head-start", mutant::guard_head_start,
-     "a token is ahead of the clock when it is granted after a guard"},
-    {"fence-forgotten-early", mutant::fence_forgotten_early,
-     "such a token is forgotten before the clock has passed it"},
-    {"guard-asked-once", mutant::guard_asked_once,
-     "a client asks once a connection whether the server may have forgotten grants"},
-    {"never-yields", mutant::never_yields, "a claim without a majority keeps the votes that it has"},
-    {"answers-as-grants", mutant::answers_as_grants, "a place in the queue of a server counts as its vote"},
-    {"release-to-granters", mutant::release_to_granters,
-     "a claim is withdrawn only from servers that have granted it"},
-    {"stale-votes", mutant::stale_votes, "a vote counts beyond its server's deadline"},
-    {"votes-from-reply", mutant::votes_from_reply, "a vote counts from its answer"},
-    {"server-counts-twice", mutant::server_counts_twice, "a server counts twice for the majority"},
-    {"tokens-not-compared", mutant::tokens_not_compared, "votes for several tokens count together"},
-    {"tokens-unconditional", mutant::tokens_unconditional, "a server accepts any token"},
-    {"holder-yields", mutant::holder_yields, "a claim with a majority gives votes back"},
-    {"late-yield", mutant::late_yield, "a late yield gives back a later grant"},
-    {"yield-not-renumbered", mutant::yield_not_renumbered,
-     "a copy of a yield that was refused gives the grant back"},
-    {"withdrawal-ends-later-claims", mutant::withdrawal_ends_later_claims,
-     "a late withdrawal ends a later claim of its owner"},
-    {"force-ends-later-claims", mutant::force_ends_later_claims,
-     "a late end by force ends a later hold of its owner"},
-    {"next-not-told", mutant::next_not_told,
-     "on Redlock, a later claim of the first that waits does not tell the next one that it is the first"},
-    {"former-claim-stays", mutant::former_claim_stays,
-     "a server that still has a former claim of an owner takes a later one for it"},
-    {"yielding-counts", mutant::yielding_counts, "a vote that is being given back counts until the answer"},
-    {"vote-by-notification", mutant::vote_by_notification, "a notification of a grant counts as a vote"},
-    {"number-far-ahead", mutant::number_far_ahead, "a server accepts a token that is far ahead of its clock"},
-    {"ties-without-owner", mutant::ties_without_owner, "claims with equal numbers have no order"},
-    {"old-numbers", mutant::old_numbers, "a server accepts numbers from before its restart"},
-    {"guard-votes", mutant::guard_votes,
-     "a server in its guard says that it has granted what it still knows"},
-    {"keeps-vain-votes", mutant::keeps_vain_votes,
-     "a claim keeps votes of a majority that accepts no token of it"},
-    {"lapsed-votes-revived", mutant::lapsed_votes_revived,
-     "an answer revives votes of other servers that had lapsed while it was under way"},
-    {"grant-outlives-ttl", mutant::grant_outlives_ttl,
-     "a server that grants a free lock lets it live as long as it remembers the name"},
-    {"own-fence-refused", mutant::own_fence_refused,
-     "a server does not accept a number again from the claim that set it as the fence"},
-    {"fence-for-anyone", mutant::fence_for_anyone, "a server accepts the number of its fence from any claim"},
-    {"proposal-without-clock", mutant::proposal_without_clock,
-     "a claim proposes the number right above the fences, whatever the servers' clocks say"},
-    {"servers-not-told-set", mutant::servers_not_told_set, "no client tells the servers which ones it names"},
-    {"other-set-ignored", mutant::other_set_ignored,
-     "a client claims although other clients of a server name other servers"},
-    {"hold-not-spread", mutant::hold_not_spread, "a hold is not claimed at servers that lack it"},
-    {"token-not-told", mutant::token_not_told,
-     "a server that does not accept the token of a hold any more is not told which it is"},
-    {"former-primary-ignored", mutant::former_primary_ignored,
-     "a new primary is used at once, beside the former one that still takes writes"},
-    {"set-keeps-names", mutant::set_keeps_names, "a set of names that waits for one keeps those after it"},
-    {"set-ends-holding", mutant::set_ends_holding, "a set of names that is given up keeps what it holds"},
-    {"set-misses-losses", mutant::set_misses_losses, "a set of names goes on without one that it has lost"},
-    {"set-in-any-order", mutant::set_in_any_order, "sets of names are waited for in different orders"},
-    {"grace-delays-release", mutant::grace_delays_release, "a release waits for the grace, too"},
-    {"grace-forgotten", mutant::grace_forgotten, "the store is not told of the grace"},
-    {"at-least-forgotten", mutant::at_least_forgotten, "a release before the least time frees the name"},
-    {"term-from-reply", mutant::term_from_reply,
-     "a late reply to a candidate begins a term as a new one does"},
-    {"older-term-shown", mutant::older_term_shown,
-     "an observer shows a value of an older term after one of a newer"},
-    {"former-look-shown", mutant::former_look_shown, "a look is answered with what another has seen before"},
-    {"request-moves-end", mutant::request_moves_end, "a request to release moves the end of the hold"},
-    {"request-unheard", mutant::request_unheard, "a holder does not look at the request that it is told of"},
-    {"request-to-next-holder", mutant::request_to_next_holder,
-     "a request to release goes to whoever holds when it is carried out"},
-    {"request-overwrites-data", mutant::request_overwrites_data,
-     "on ZooKeeper, a request to release takes the place of the data of a holder of ours"},
-    {"notification-believed", mutant::notification_believed, "a notification of a grant is believed"},
-});
+#define HOLDFAST_ROW_OF(name, description) named_mutant{#name, mutant::name},
+inline constexpr std::array mutants = {HOLDFAST_MUTANTS(HOLDFAST_ROW_OF)};
+#undef HOLDFAST_ROW_OF
 
 }  // namespace holdfast::sim

@@ -78,16 +78,6 @@ class forceful_link final : public link_shell {
   }
 };
 
-/// Ends by force whoever holds with a token up to the highest that was seen, when the request is carried out.
-class crude_link final : public link_shell {
- public:
-  using link_shell::link_shell;
-  void send(tickets::request request, on_reply done) override {
-    if (auto* const force = std::get_if<tickets::force_release>(&request)) force->first = {};
-    link_shell::send(std::move(request), std::move(done));
-  }
-};
-
 /// Takes a transaction that was given up for the sake of others for one that found nothing.
 class resigned_link final : public link_shell {
  public:
@@ -244,7 +234,6 @@ std::unique_ptr<tickets::link> spoiled_link(mutant which, tickets::link& inner) 
     case mutant::get_then_delete: return std::make_unique<two_step_link>(inner);
     case mutant::timeout_means_no: return std::make_unique<rash_link>(inner);
     case mutant::force_release_unbounded: return std::make_unique<forceful_link>(inner);
-    case mutant::force_release_by_highest_token: return std::make_unique<crude_link>(inner);
     case mutant::notification_believed: return std::make_unique<gullible_link>(inner);
     case mutant::victim_means_no: return std::make_unique<resigned_link>(inner);
     default: return nullptr;

@@ -36,22 +36,6 @@ class late_dater final : public port_shell {
   const store::scheduler& time_;
 };
 
-/// Counts a term from the answer, which may be late. Another may lead by then.
-class late_elector final : public port_shell {
- public:
-  late_elector(store::port& inner, const store::scheduler& time) : port_shell{inner}, time_{time} {}
-  void acquire(store::claim_ptr claim, store::handler<store::acquired> done) override {
-    if (!claim->election) return port_shell::acquire(std::move(claim), std::move(done));
-    port_shell::acquire(std::move(claim), [this, done = std::move(done)](store::acquired result) {
-      if (auto* grant = std::get_if<store::granted>(&result)) grant->valid_from = time_.now();
-      done(std::move(result));
-    });
-  }
-
- private:
-  const store::scheduler& time_;
-};
-
 /// Tells a claim that may be granted yet that it has failed.
 class certain_port final : public port_shell {
  public:
@@ -315,7 +299,6 @@ spoiled_seams spoiled_core(mutant which, host& at, store::port& inner) {
   spoiled_seams s;
   switch (which) {
     case mutant::validity_from_reply: s.port = std::make_unique<late_dater>(inner, at); break;
-    case mutant::term_from_reply: s.port = std::make_unique<late_elector>(inner, at); break;
     case mutant::former_look_shown: s.port = std::make_unique<forgetful_reader>(inner); break;
     case mutant::loss_waits_for_io: {
       auto counting = std::make_unique<counting_port>(inner);

@@ -17,29 +17,6 @@ tickets::place* place_in(tickets::link::outcome& o) {
 
 }  // namespace
 
-bool bends_protocol(mutant with) {
-  switch (with) {
-    case mutant::validity_from_reply:
-    case mutant::stale_votes:
-    case mutant::votes_from_reply:
-    case mutant::server_counts_twice:
-    case mutant::tokens_not_compared:
-    case mutant::holder_yields:
-    case mutant::yielding_counts:
-    case mutant::vote_by_notification:
-    case mutant::number_far_ahead:
-    case mutant::keeps_vain_votes:
-    case mutant::token_not_told:
-    case mutant::hold_not_spread:
-    case mutant::request_unheard:
-    case mutant::lapsed_votes_revived:
-    case mutant::servers_not_told_set:
-    case mutant::other_set_ignored:
-    case mutant::proposal_without_clock: return true;
-    default: return false;
-  }
-}
-
 void quorum_seam::pass(tickets::link& to, std::size_t server, request r, on_reply done) {
   const test::request_form form = test::form_of(r);
   auto* const claim = std::get_if<tickets::vote>(&r);

@@ -12,9 +12,6 @@
 
 namespace holdfast::sim {
 
-/// Whether the mutant is in the copy of stores/quorum/protocol that BentProtocol.cmake makes.
-[[nodiscard]] bool bends_protocol(mutant with);
-
 /// What goes from a coordinator to its servers; bent by mutants.
 class quorum_seam {
  public:

@@ -59,7 +59,7 @@ std::unique_ptr<tickets::link> quorum_store::connect(host& from, line& /*over*/,
   const duration oldest = nodes_.front().server.oldest_number();
   const duration furthest = redis::dialect::furthest_number;
   const bool keeps_sets = named != named_.end();
-  if (bends_protocol(with_)) {
+  if (with_ != mutant::none) {  // the copy that BentProtocol.cmake makes
     using link = quorum_link<bent_quorum::coordinator, bent_quorum::transport>;
     return std::make_unique<link>(from, std::move(servers),
                                   link::terms{silence_, oldest, furthest, grain_, keeps_sets, on_delivery},
