@@ -11,22 +11,17 @@
 namespace holdfast::sim {
 
 const char* const usage =
-    "test_sim --store redis|sql|memory|zookeeper|redlock [--seeds N] [--from S] [--jobs N] [--mutant "
-    "NAME,...]\n"
-    "         [--control] [--twice] [--hostile-lines] [--false-notifications] [--elections]\n"
+    "test_sim --store redis|sql|memory|zookeeper|redlock [--seeds N] [--from S] [--mutant NAME,...]\n"
+    "         [--control] [--twice] [--false-notifications] [--elections]\n"
     "         [--replicas N] [--guard] [--min-replicas] [--only "
     "failover|partition|memory|clocks]\n"
     "test_sim --store redlock --scenario NAME [--trace] [--mutant NAME,...]\n"
     "test_sim --store redis|sql|memory|zookeeper|redlock --seed S [--trace] [--mutant NAME]\n"
     "test_sim --collected FILE\n"
     "\n"
-    "  --jobs N        in N processes; goes on after a violation, and says every 10 s how far it is\n"
     "  --mutant NAME   fails unless a world shows it; ends at the first that does. Of several names each is\n"
     "                  searched for by itself\n"
     "  --collected FILE the worlds of a file of seeds, such as tests/simulation/seeds/redis\n"
-    "  --hostile-lines some servers carry out late what is left of former connections; on some, WAIT waits "
-    "for\n"
-    "                  the connection's own last write alone\n"
     "  --guard         every server of Redis has a failover guard, and none waits for replicas\n"
     "  --min-replicas  every former primary of Redis takes no writes after a while, and the guard is longer "
     "by "
@@ -85,7 +80,7 @@ arguments read_line(std::string_view line) {
   const auto words = split(line.substr(end + 1), ' ');
   if (words.size() < 2 || !is_commit(words.front())) throw std::invalid_argument{"expected '# COMMIT words'"};
   arguments a = read(split(line.substr(0, end), ' '));
-  const bool is_one_world = a.seeds == 1 && a.jobs == 0 && a.mutants.empty() && a.collected.empty();
+  const bool is_one_world = a.seeds == 1 && a.mutants.empty() && a.collected.empty();
   if (!is_one_world || a.control || a.trace || !a.scenario.empty())
     throw std::invalid_argument{"expected the arguments of one world, with --seed"};
   return a;
@@ -124,8 +119,6 @@ arguments read(const std::vector<std::string_view>& words) {
       a.seeds = number(value());
     } else if (words[i] == "--from") {
       a.from = number(value());
-    } else if (words[i] == "--jobs") {
-      a.jobs = number(value());
     } else if (words[i] == "--seed") {
       a.from = number(value());
       a.seeds = 1;
@@ -149,8 +142,6 @@ arguments read(const std::vector<std::string_view>& words) {
       a.control = true;
     } else if (words[i] == "--twice") {
       a.twice = true;
-    } else if (words[i] == "--hostile-lines") {
-      a.hostile_lines = true;
     } else if (words[i] == "--elections") {
       a.elections = true;
     } else if (words[i] == "--false-notifications") {
@@ -166,9 +157,6 @@ arguments read(const std::vector<std::string_view>& words) {
   if (is_of_several && a.store != "redlock")
     throw std::invalid_argument{"--only " + a.only + " is of redlock"};
   if (!a.scenario.empty()) a.seeds = 1;
-  if (a.jobs != 0 && (!a.mutants.empty() || a.control || a.trace)) {
-    throw std::invalid_argument{"--jobs is for worlds without a mutant, control or trace"};
-  }
   return a;
 }
 

@@ -16,13 +16,11 @@ struct arguments {
   std::string store = "redis";
   std::uint64_t from = 1;
   std::uint64_t seeds = 100;
-  std::uint64_t jobs = 0;             // zero: in this process
   std::vector<named_mutant> mutants;  // each is searched for by itself
   std::string collected;              // a file of seeds, see read_collected
   bool trace = false;
   bool control = false;
   bool twice = false;
-  bool hostile_lines = false;
   bool false_notifications = false;
   bool elections = false;
   std::string scenario;

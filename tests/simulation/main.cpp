@@ -1,20 +1,14 @@
 // Runs worlds, and says how to see again what went wrong in one.
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <cstdio>
 #include <ctime>
 #include <malloc.h>
 #include <memory>
-#include <optional>
 #include <sqlite3.h>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <sys/wait.h>
-#include <type_traits>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -55,7 +49,6 @@ std::string replay(const arguments& a, std::string_view mutant, std::uint64_t se
   return "test_sim --store " + a.store + " --seed " + std::to_string(seed) + " --trace" +
          (a.scenario.empty() ? "" : " --scenario " + a.scenario) +
          (mutant.empty() ? "" : " --mutant " + std::string{mutant}) + (a.control ? " --control" : "") +
-         (a.hostile_lines ? " --hostile-lines" : "") +
          (a.false_notifications ? " --false-notifications" : "") + (a.elections ? " --elections" : "") +
          (a.guard ? " --guard" : "") + (a.min_replicas ? " --min-replicas" : "") +
          (a.only.empty() ? "" : " --only " + a.only) +
@@ -67,7 +60,6 @@ bool is_run_twice(std::uint64_t seed) { return seed % 100 == 0; }
 
 struct totals {
   std::uint64_t worlds = 0;
-  std::uint64_t failures = 0;
   std::uint64_t operations = 0;
   std::uint64_t requests = 0;
   std::uint64_t refusals = 0;
@@ -79,28 +71,20 @@ struct totals {
   std::uint64_t foreign_holds = 0;
   std::uint64_t foreign_followed = 0;
   std::uint64_t left_free = 0;
-  std::clock_t processor_time = 0;
 
   void add(const outcome& o) {
-    add(totals{1, o.violation.empty() ? 0U : 1U, o.operations, o.requests, o.refusals, o.forgotten, o.grants,
-               o.excused_overlaps, o.stale_refused, o.events, o.foreign_holds, o.foreign_followed,
-               o.left_free, 0});
-  }
-  void add(const totals& other) {
-    worlds += other.worlds;
-    failures += other.failures;
-    operations += other.operations;
-    requests += other.requests;
-    refusals += other.refusals;
-    forgotten += other.forgotten;
-    grants += other.grants;
-    overlaps += other.overlaps;
-    stale_refused += other.stale_refused;
-    events += other.events;
-    foreign_holds += other.foreign_holds;
-    foreign_followed += other.foreign_followed;
-    left_free += other.left_free;
-    processor_time += other.processor_time;
+    ++worlds;
+    operations += o.operations;
+    requests += o.requests;
+    refusals += o.refusals;
+    forgotten += o.forgotten;
+    grants += o.grants;
+    overlaps += o.excused_overlaps;
+    stale_refused += o.stale_refused;
+    events += o.events;
+    foreign_holds += o.foreign_holds;
+    foreign_followed += o.foreign_followed;
+    left_free += o.left_free;
   }
 };
 
@@ -123,7 +107,6 @@ class runner {
  public:
   explicit runner(const arguments& a, mutant with = mutant::none)
       : arguments_{a}, store_{has_own_world(a) ? nullptr : store_of(a, with)} {
-    if (store_ && a.hostile_lines) store_->has_hostile_lines = true;
     under_.with = with;
     under_.prints = a.trace;
     under_.has_false_notifications = a.false_notifications;
@@ -164,8 +147,8 @@ void print_violation(const arguments& a, std::uint64_t seed, const char* message
   std::fflush(stdout);
 }
 
-void print_summary(const totals& all) {
-  const double took = static_cast<double>(all.processor_time) / CLOCKS_PER_SEC;
+void print_summary(const totals& all, std::clock_t processor_time) {
+  const double took = static_cast<double>(processor_time) / CLOCKS_PER_SEC;
   const double worlds = static_cast<double>(std::max<std::uint64_t>(all.worlds, 1));
   const auto each = [&](std::uint64_t n) { return static_cast<double>(n) / worlds; };
   const auto whole = [](std::uint64_t n) { return static_cast<unsigned long long>(n); };
@@ -177,84 +160,6 @@ void print_summary(const totals& all) {
       whole(all.worlds), took, worlds / took, each(all.operations), each(all.requests), each(all.grants),
       each(all.events), whole(all.overlaps), whole(all.stale_refused), whole(all.foreign_holds),
       whole(all.foreign_followed), whole(all.left_free), whole(all.forgotten), whole(all.refusals));
-}
-
-/// What a process of several says: what it has done since it said so last, and maybe what it found.
-struct report {
-  totals done;
-  std::uint64_t seed = 0;
-  std::array<char, 256> violation{};
-};
-static_assert(std::is_trivially_copyable_v<report> && sizeof(report) <= 512, "written to a pipe at once");
-
-/// Every `jobs`-th seed from the `first` on.
-void work(const arguments& a, std::uint64_t first, int into) {
-  runner lives{a};
-  constexpr std::uint64_t at_once = 20;
-  report now;
-  std::clock_t since = std::clock();
-  const auto say = [&] {
-    const std::clock_t until = std::clock();
-    now.done.processor_time = until - std::exchange(since, until);
-    if (::write(into, &now, sizeof now) != sizeof now) ::_exit(2);
-    now = {};
-  };
-  for (std::uint64_t seed = first; seed < a.from + a.seeds; seed += a.jobs) {
-    const outcome o = lives.live(seed);
-    now.done.add(o);
-    if (!o.violation.empty()) {
-      now.seed = seed;
-      o.violation.copy(now.violation.data(), now.violation.size() - 1);
-    }
-    if (!o.violation.empty() || now.done.worlds == at_once) say();
-  }
-  say();
-}
-
-/// As many worlds as a night has, on several processors.
-int run_in_processes(const arguments& a) {
-  std::array<int, 2> ends{};
-  if (::pipe(ends.data()) != 0) throw std::runtime_error{"no pipe can be made"};
-  std::vector<::pid_t> children;
-  for (std::uint64_t i = 0; i < a.jobs; ++i) {
-    const ::pid_t child = ::fork();
-    if (child < 0) throw std::runtime_error{"no process can be made"};
-    if (child == 0) {
-      ::close(ends[0]);
-      work(a, a.from + i, ends[1]);
-      ::_exit(0);
-    }
-    children.push_back(child);
-  }
-  ::close(ends[1]);
-  using namespace std::chrono;
-  const auto begin = steady_clock::now();
-  auto said = begin;
-  totals all;
-  report next;
-  while (::read(ends[0], &next, sizeof next) == sizeof next) {
-    all.add(next.done);
-    if (next.violation[0] != '\0') print_violation(a, next.seed, next.violation.data());
-    if (steady_clock::now() - said < 10s) continue;
-    said = steady_clock::now();
-    const double passed = duration<double>(said - begin).count();
-    const double left = passed / static_cast<double>(all.worlds) * static_cast<double>(a.seeds - all.worlds);
-    std::printf("%llu of %llu seeds, %llu with a violation; %.0f s, about %.0f s more\n",
-                static_cast<unsigned long long>(all.worlds), static_cast<unsigned long long>(a.seeds),
-                static_cast<unsigned long long>(all.failures), passed, left);
-    std::fflush(stdout);
-  }
-  ::close(ends[0]);
-  bool crashed = false;
-  for (const ::pid_t child : children) {
-    int status = 0;
-    if (::waitpid(child, &status, 0) != child || status != 0) crashed = true;
-  }
-  print_summary(all);
-  if (crashed) std::printf("a process of them did not come to its end\n");
-  if (all.failures != 0)
-    std::printf("%llu seeds with a violation\n", static_cast<unsigned long long>(all.failures));
-  return crashed || all.failures != 0 ? 1 : 0;
 }
 
 /// Whether a world shows it; the first that does is printed.
@@ -293,29 +198,30 @@ int run_collected(const std::string& file) {
 }
 
 int run_worlds(const arguments& a) {
+  constexpr std::uint64_t enough = 20;  // violations
   runner lives{a};
   totals all;
+  std::uint64_t violations = 0;
   const std::clock_t start = std::clock();
-  for (std::uint64_t seed = a.from; seed < a.from + a.seeds; ++seed) {
+  for (std::uint64_t seed = a.from; seed < a.from + a.seeds && violations < enough; ++seed) {
     const outcome o = lives.live(seed);
     all.add(o);
     if (o.violation.empty()) continue;
+    ++violations;
     print_violation(a, seed, o.violation.c_str());
-    return 1;
   }
-  all.processor_time = std::clock() - start;
-  print_summary(all);
+  print_summary(all, std::clock() - start);
   if (a.control && all.overlaps == 0) {
     std::printf("failovers made nobody overlap: this simulator sees nothing\n");
     return 1;
   }
-  return 0;
+  return violations == 0 ? 0 : 1;
 }
 
 int run_all(const arguments& a) {
   if (!a.collected.empty()) return run_collected(a.collected);
   if (!a.mutants.empty()) return search_mutants(a);
-  return a.jobs != 0 ? run_in_processes(a) : run_worlds(a);
+  return run_worlds(a);
 }
 
 /// One thread needs none of SQLite's mutexes, and nobody asks what memory it takes. What a world frees the

@@ -42,7 +42,6 @@ redis_store::redis_store(mutant with)
       hears_replicas_{with != mutant::replicas_unheard},
       server_{[this] { return at_->wall_now() / clock_grain_ * clock_grain_; },
               [this](std::uint64_t to, const redis::value& push) { hear(to, push); }} {
-  has_hostile_lines = true;
   asks_again = with != mutant::guard_asked_once;
   for (std::size_t i = 0; i < names; ++i) {
     const auto k = redis::keys::of(speech.prefix, name_of(i));
@@ -92,8 +91,8 @@ void redis_store::begin(scene& in, site& at, ledger& account) {
   empties_without_restart = !speech.votes && of_keep.one_in(2);
   if (with_ == mutant::guard_without_lag) speech.guard -= speech.former_primary;
   if (with_ == mutant::former_primary_ignored) speech.guard += std::exchange(speech.former_primary, {});
-  kills_former = !has_hostile_lines || in.chance.one_in(2);
-  waits_for_own_writes_ = has_hostile_lines && in.chance.one_in(2);
+  kills_former = in.chance.one_in(2);
+  waits_for_own_writes_ = in.chance.one_in(2);
   if (!kills_former) account.expect_late_requests();
   known_clients_.clear();
   server_.restart();

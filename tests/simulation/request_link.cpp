@@ -57,7 +57,6 @@ counter::outcome counter::refuse(const tickets::request& request, const owner_id
 request_link::request_link(counter& to, host& from, line& over, duration reply_limit)
     : line_link{*to.in, from, over, reply_limit}, to_{to} {
   to_.links.push_back(this);
-  if (to_.lines_straggle) over_.let_requests_straggle();
 }
 
 request_link::~request_link() { std::erase(to_.links, this); }

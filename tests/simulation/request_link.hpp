@@ -47,7 +47,6 @@ class counter {
   site* at = nullptr;
   ledger* account = nullptr;
   bool careless = true;
-  bool lines_straggle = false;           // see line
   transaction_faults* faults = nullptr;  // where there is any
   std::uint32_t process = 0;
   std::vector<request_link*> links;

@@ -23,10 +23,6 @@ class simulated_store {
   simulated_store& operator=(const simulated_store&) = delete;
   virtual ~simulated_store() = default;
 
-  /// In some worlds a server learns late that a client's former connection is gone, and on Redis WAIT waits
-  /// for the connection's own last write alone, as Valkey and Redis from 7.2 on have it.
-  bool has_hostile_lines = false;
-
   /// In this world whoever empties the store does so while it runs (FLUSHALL), and not by a restart.
   bool empties_without_restart = false;
 

@@ -31,7 +31,6 @@ void sql_store::begin(scene& in, site& at, ledger& account) {
   faults = &faults_;
   hosts_.clear();
   first_wall_us_ = at.wall_now();
-  lines_straggle = has_hostile_lines && in.chance.one_in(2);
   tables_ = &all_[in.chance.one_in(2) ? 0 : 1 + in.chance.below(all_.size() - 1)];
   forget();
 }
