@@ -28,34 +28,6 @@ TEST_F(quorum_contender, holds_by_the_first_majority_in_one_round) {
   EXPECT_TRUE(claim_.holds());
 }
 
-// ---- votes end
-
-TEST_F(quorum_contender, counts_a_vote_until_its_own_deadline) {
-  const auto begin = now_;
-  ask();
-  hear({0, 1}, granted());
-  now_ = begin + 29s;
-  hint(1);
-  hear(1, granted());
-  now_ = begin + 30s;
-  EXPECT_FALSE(is_won(hear(2, granted()))) << "it counts from the request, and so does the first one";
-  hint(0);
-  EXPECT_FALSE(is_won(hear(0, granted())));
-  hint(2);
-  EXPECT_TRUE(is_won(hear(2, granted())));
-  const auto won = ask();
-  ASSERT_TRUE(is_grant(won));
-  EXPECT_EQ(answer_in<tickets::place>(won)->counts_from, begin + 29s);
-}
-
-TEST_F(quorum_contender, is_not_revived_by_an_answer_that_was_under_way) {
-  ask();
-  hear({0, 1}, granted());
-  now_ += 31s;
-  for (const std::size_t server : {2, 3, 4}) EXPECT_FALSE(is_won(hear(server, granted())));
-  EXPECT_FALSE(claim_.holds());
-}
-
 // ---- tokens
 
 TEST_F(quorum_contender, proposes_anew_a_token_that_less_than_a_majority_has_accepted) {
@@ -86,10 +58,6 @@ class quorum_proposal : public quorum_contender {
   }
   std::uint64_t proposed_ = 0;
 };
-
-TEST_F(quorum_proposal, needs_one_token_and_not_several_with_a_majority_together) {
-  EXPECT_FALSE(is_won(hear(3, granted()))) << "the token of one is not that of the others";
-}
 
 TEST_F(quorum_proposal, is_not_repeated_where_it_was_refused) {
   hear(2, granted(0, number + 3));  // its clock is behind
@@ -169,11 +137,6 @@ TEST_F(quorum_contender, with_a_majority_gives_nothing_back) {
   EXPECT_TRUE(is_grant(hear(2, overtaken(41))));
   hear(3, overtaken(42));
   EXPECT_TRUE(addressees(task::yield).empty());
-}
-
-TEST_F(quorum_yield, counts_nothing_of_the_server_until_it_is_answered) {
-  EXPECT_FALSE(is_won(hear({1, 2}, granted()))) << "the yield may have been carried out";
-  EXPECT_TRUE(is_won(hear(0, granted()))) << "nobody goes first any more, and the grant stays";
 }
 
 TEST_F(quorum_yield, counts_nothing_of_a_server_that_took_the_grant_back) {

@@ -98,21 +98,6 @@ TEST_F(quorum_coordinator, reports_the_grant_of_a_claim_that_waits) {
   EXPECT_TRUE(in<tickets::place>(known)->granted);
 }
 
-TEST_F(quorum_coordinator, believes_no_notification_without_an_answer) {
-  begin(claim(true));
-  reply(everywhere, of(queued()));
-  for (std::size_t i = 0; i < 5; ++i) {
-    time_.turn([&] {
-      coordinator_.on_notification(
-          i, {claim(true).owner, store::notification_kind::granted, fencing_token{number}});
-      coordinator_.on_notification(
-          i, {claim(true, 7).owner, store::notification_kind::granted, fencing_token{number}});
-    });
-  }
-  EXPECT_TRUE(notified_.empty());
-  EXPECT_EQ(addressees(task::vote), everywhere);
-}
-
 TEST_F(quorum_coordinator, counts_no_vote_that_may_have_been_ended_by_force) {
   const auto got = begin(claim(true));
   const auto vote = grant();

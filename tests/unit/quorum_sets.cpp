@@ -69,15 +69,6 @@ TEST_F(quorum_set, is_not_written_where_the_user_may_not_read_it) {
   EXPECT_FALSE(set_.conflict());
 }
 
-TEST_F(quorum_set, that_a_server_has_forgotten_is_no_conflict) {
-  set_.on_hello(0, description(set_.text(), "first"));
-  set_.on_unreachable(0);
-  set_.on_hello(0, description(std::nullopt, "second"));
-  EXPECT_FALSE(set_.conflict());
-  set_.connected(0);
-  EXPECT_THAT(set_.lacking(), ElementsAre(0)) << "it is told again";
-}
-
 TEST_F(quorum_set, stays_refused_where_a_server_with_another_one_has_forgotten_it) {
   set_.on_hello(0, description("x:1,b:2", "first"));
   set_.on_unreachable(0);

@@ -52,13 +52,6 @@ TEST_F(sqlite_place, is_one_name_whichever_way_it_is_reached) {
   EXPECT_EQ(resolved("locks.db"), fs::current_path() / "locks.db") << "also what does not exist yet";
 }
 
-TEST_F(sqlite_place, is_made_for_this_user_alone) {
-  const fs::path file = folder_ / "a" / "b" / "locks.db";
-  prepare_place(file, false, true);
-  EXPECT_TRUE(fs::is_directory(file.parent_path()));
-  EXPECT_EQ(fs::status(file.parent_path()).permissions(), fs::perms::owner_all);
-}
-
 TEST_F(sqlite_place, behind_a_folder_that_is_closed_is_a_matter_of_rights) {
   fs::create_directory(folder_ / "closed");
   fs::permissions(folder_ / "closed", fs::perms::none);
