@@ -86,7 +86,7 @@ void ledger::executed(const tickets::request& sent, bool late, const tickets::re
       break;
     }
     case task::force_release:
-      if (force_release_allowed) broken(name);
+      broken(name);
       std::erase_if(facts_, [&](const fact& f) {
         const bool meant = f.token >= request.token.value() && f.token <= request.last.value();
         const bool ended = f.name == name && f.granted && meant;

@@ -117,8 +117,6 @@ class ledger {
   }
   /// Is told the owner of each hold that has a request to release now.
   std::function<void(const owner_id&)> on_release_request;
-  /// Somebody who may is about to end holds of others.
-  bool force_release_allowed = true;
   [[nodiscard]] instant broken_at(std::size_t name) const { return broken_[name]; }
 
   /// Whether a claim lives at the store that its owner is answerable for.

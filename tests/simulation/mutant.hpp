@@ -10,7 +10,6 @@ namespace holdfast::sim {
 // the simulator. On the command line a name has dashes.
 #define HOLDFAST_MUTANTS(EACH)                                                                               \
   EACH(owner_unchecked, "owner not checked on release")                                                      \
-  EACH(get_then_delete, "get, then delete, instead of one script")                                           \
   EACH(validity_from_reply, "validity counted from the reply")                                               \
   EACH(loss_waits_for_io, "loss not declared while I/O hangs")                                               \
   EACH(extension_resurrects, "extension resurrects an expired hold")                                         \
@@ -43,11 +42,9 @@ namespace holdfast::sim {
   EACH(reconnect_means_proof, "being let in again is taken for a proof that the session lives")              \
   EACH(beat_means_proof, "one answered beat is taken for a proof that the session lives")                    \
   EACH(listing_too_early, "a claim takes a listing that was sent before its node was made")                  \
-  EACH(select_then_update, "the capacity is read in one transaction, and taken in another")                  \
   EACH(row_deleted_on_release, "a name's row goes with its last claim")                                      \
   EACH(token_not_floored, "a forgotten name's tokens begin anew")                                            \
   EACH(client_clock_expiry, "the asking client's clock decides what has expired")                            \
-  EACH(session_zone_now, "NOW() in the time zone of each session")                                           \
   EACH(victim_means_no, "a deadlock's victim is taken to be refused")                                        \
   EACH(late_answer_renews, "an answer after the deadline takes a loss back")                                 \
   EACH(gap_ignored, "no waiter looks after a reconnect")                                                     \
@@ -83,7 +80,6 @@ namespace holdfast::sim {
   EACH(answers_as_grants, "a place in the queue of a server counts as its vote")                             \
   EACH(release_to_granters, "a claim is withdrawn only from servers that have granted it")                   \
   EACH(stale_votes, "a vote counts beyond its server's deadline")                                            \
-  EACH(votes_from_reply, "a vote counts from its answer")                                                    \
   EACH(server_counts_twice, "a server counts twice for the majority")                                        \
   EACH(tokens_not_compared, "votes for several tokens count together")                                       \
   EACH(tokens_unconditional, "a server accepts any token")                                                   \

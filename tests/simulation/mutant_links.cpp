@@ -8,7 +8,6 @@
 #include <variant>
 #include <vector>
 
-#include "core/questions.hpp"
 #include "runtime/driver.hpp"
 #include "simulation/link_shell.hpp"
 #include "simulation/mutant_ports.hpp"
@@ -21,35 +20,6 @@ namespace holdfast::sim {
 namespace {
 
 using test::task;
-
-/// Releases in two steps: looks who holds, and if it is this owner, ends whatever is held.
-class two_step_link final : public link_shell {
- public:
-  using link_shell::link_shell;
-  void send(tickets::request request, on_reply done) override {
-    const auto* const hold = std::get_if<tickets::release>(&request);
-    if (hold == nullptr) return link_shell::send(std::move(request), std::move(done));
-    link_shell::send(tickets::inspect{hold->name}, [this, hold = *hold, done = std::move(done)](
-                                                       const outcome& seen) { end(hold, seen, done); });
-  }
-
- private:
-  void end(const store::hold& hold, const outcome& seen, const on_reply& done) {
-    if (const auto* failed = std::get_if<store::request_error>(&seen)) return done(*failed);
-    const auto& state = std::get<std::optional<lock_state>>(std::get<tickets::reply>(seen));
-    bool ours = false;
-    if (state) {
-      for (const claim_state& c : state->holders) ours = ours || c.owner == hold.owner.hex();
-    }
-    if (!ours) return done(tickets::reply{tickets::nothing{}});
-    link_shell::send(tickets::force_release{hold.name, {}, tickets::last_token},
-                     [done](const outcome& ended) {
-                       if (const auto* failed = std::get_if<store::request_error>(&ended))
-                         return done(*failed);
-                       done(tickets::reply{tickets::done{}});
-                     });
-  }
-};
 
 /// Takes "no answer" for "not carried out".
 class rash_link final : public link_shell {
@@ -231,7 +201,6 @@ std::unique_ptr<store::port> driver_of(mutant which, store::scheduler& time, tic
 
 std::unique_ptr<tickets::link> spoiled_link(mutant which, tickets::link& inner) {
   switch (which) {
-    case mutant::get_then_delete: return std::make_unique<two_step_link>(inner);
     case mutant::timeout_means_no: return std::make_unique<rash_link>(inner);
     case mutant::force_release_unbounded: return std::make_unique<forceful_link>(inner);
     case mutant::notification_believed: return std::make_unique<gullible_link>(inner);

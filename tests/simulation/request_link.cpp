@@ -23,7 +23,7 @@ void counter::begin_world(scene& in, site& at, ledger& account) {
   links.clear();
 }
 
-duration counter::admit(const tickets::request& request, const owner_id& /*client*/) {
+duration counter::admit(const tickets::request& request) const {
   return faults != nullptr && writes(request) ? faults->wait() : duration{0};
 }
 
@@ -83,7 +83,7 @@ void request_link::arrival::operator()() {
   const instant now = to->in->now;
   if (l->over->busy_until > now) return go_on_at(l->over->busy_until);
   if (!std::exchange(l->admitted, true)) {
-    const duration wait = to->admit(l->request, l->from);
+    const duration wait = to->admit(l->request);
     l->waited = wait > duration{0};
     l->over->busy_until = now + wait;
     if (l->waited) return go_on_at(l->over->busy_until);

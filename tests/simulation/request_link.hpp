@@ -27,7 +27,7 @@ class counter {
   void end_process() { ++process; }
 
   /// A request has come. \return how long it waits before it is carried out.
-  [[nodiscard]] virtual duration admit(const tickets::request& request, const owner_id& client);
+  [[nodiscard]] duration admit(const tickets::request& request) const;
   [[nodiscard]] virtual outcome carry_out(const tickets::request& request, const owner_id& client,
                                           std::vector<store::client_notification>& notifications) = 0;
   /// Carries out all of it but the commit.

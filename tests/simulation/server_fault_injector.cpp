@@ -18,9 +18,7 @@ server_fault_injector::server_fault_injector(surroundings& around, std::deque<cl
 
 bool server_fault_injector::can_be(fault which) const {
   switch (which) {
-    // That mutant ends holds of others: nobody else may, or it could not be told apart.
-    case fault::holds_ended: return around_.with != mutant::get_then_delete;
-    // That one's tokens begin anew wherever a name is forgotten: that sweeps do it has to show by itself.
+    // That mutant's tokens begin anew wherever a name is forgotten: that sweeps do it has to show by itself.
     case fault::restart_some:
     case fault::restart_empty:
     case fault::failover: return around_.with != mutant::token_not_floored;

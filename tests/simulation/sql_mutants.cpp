@@ -2,8 +2,6 @@
 
 #include <stdexcept>
 
-#include "stores/sqlite/protocol/statements.hpp"
-
 namespace holdfast::sim {
 
 std::string text_mutation::operator()(const sql::statement& s) {
@@ -26,53 +24,11 @@ void text_mutation::require_done() const {
   }
 }
 
-additions additions_of(mutant which) {
-  switch (which) {
-    case mutant::select_then_update:
-      return {
-          "CREATE TEMP TABLE seen_capacities"
-          " (owner PRIMARY KEY, token, head, held, holder_left, dead, other)",
-          ""};
-    case mutant::row_deleted_on_release:
-      return {"",
-              "CREATE TRIGGER tidies AFTER DELETE ON holdfast_locks_claims"
-              " WHEN NOT EXISTS (SELECT 1 FROM holdfast_locks_claims WHERE name = OLD.name)"
-              " BEGIN DELETE FROM holdfast_locks WHERE name = OLD.name; END"};
-    default: return {};
-  }
-}
-
-capacity_reader::capacity_reader(sqlite3* db) : db_{db} {
-  const auto names = sql::tables::named("holdfast_locks");
-  std::string capacity = sql::statements_of(tickets::acquire{}, names).front().text;
-  capacity.erase(capacity.rfind(';'));
-  const std::string open = sql::statements_of(sql::text::open, names).front().text;
-  for (const std::string& text :
-       {open, "REPLACE INTO seen_capacities SELECT :owner, r.* FROM (" + capacity + ") r"}) {
-    sqlite3_stmt*& next = statements_.emplace_back();
-    if (sqlite3_prepare_v2(db_, text.c_str(), -1, &next, nullptr) != SQLITE_OK) {
-      throw std::runtime_error{sqlite3_errmsg(db_)};
-    }
-  }
-}
-
-capacity_reader::~capacity_reader() {
-  for (sqlite3_stmt* const s : statements_) sqlite3_finalize(s);
-}
-
-void capacity_reader::read(const store::claim& wanted, std::int64_t now, std::int64_t floor) {
-  const auto owner = wanted.owner.bytes();
-  for (sqlite3_stmt* const s : statements_) {
-    const auto place = [s](const char* name) { return sqlite3_bind_parameter_index(s, name); };
-    sqlite3_bind_text(s, place(":name"), wanted.name.data(), static_cast<int>(wanted.name.size()),
-                      SQLITE_TRANSIENT);
-    sqlite3_bind_blob(s, place(":owner"), owner.data(), static_cast<int>(owner.size()), SQLITE_TRANSIENT);
-    sqlite3_bind_int64(s, place(":capacity"), store::capacity_of(wanted));
-    sqlite3_bind_int64(s, place(":now"), now);
-    sqlite3_bind_int64(s, place(":floor"), floor);
-    if (sqlite3_step(s) != SQLITE_DONE) throw std::runtime_error{sqlite3_errmsg(db_)};
-    sqlite3_reset(s);
-  }
+const char* addition_of(mutant which) {
+  if (which != mutant::row_deleted_on_release) return "";
+  return "CREATE TRIGGER tidies AFTER DELETE ON holdfast_locks_claims"
+         " WHEN NOT EXISTS (SELECT 1 FROM holdfast_locks_claims WHERE name = OLD.name)"
+         " BEGIN DELETE FROM holdfast_locks WHERE name = OLD.name; END";
 }
 
 text_mutation mutation_of(mutant which) {
@@ -95,10 +51,6 @@ text_mutation mutation_of(mutant which) {
       return text_mutation{changes{{"capacity", "max(l.token + 1, :floor)", "l.token + 1"}}};
     case mutant::request_moves_end:
       return text_mutation{changes{{"ask", "SET metadata =", "SET expires = expires + 1000000, metadata ="}}};
-    case mutant::select_then_update:
-      return text_mutation{changes{{"capacity", "SELECT max(l.token + 1, :floor) AS token,",
-                                    "SELECT token, head, held, holder_left, dead, other FROM seen_capacities"
-                                    " WHERE owner = :owner /* "}}};
     default: return {};
   }
 }

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <sqlite3.h>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,29 +31,8 @@ class text_mutation {
   std::vector<change> changes_;
 };
 
-/// What a mutant's database has besides ours: before our statements are prepared, and after. Empty for most.
-struct additions {
-  const char* before = "";
-  const char* after = "";
-};
-[[nodiscard]] additions additions_of(mutant which);
-
-/// Reads the capacity for an acquisition in a transaction of its own, for the statement `capacity` of
-/// select_then_update.
-class capacity_reader {
- public:
-  explicit capacity_reader(sqlite3* db);
-  ~capacity_reader();
-  capacity_reader(const capacity_reader&) = delete;
-  capacity_reader& operator=(const capacity_reader&) = delete;
-
-  /// \param now, floor as those of a transaction.
-  void read(const store::claim& wanted, std::int64_t now, std::int64_t floor);
-
- private:
-  sqlite3* db_;
-  std::vector<sqlite3_stmt*> statements_;
-};
+/// A statement for what a mutant's database has besides ours. Empty for most.
+[[nodiscard]] const char* addition_of(mutant which);
 
 /// Without changes for mutants that are no matter of SQL.
 [[nodiscard]] text_mutation mutation_of(mutant which);

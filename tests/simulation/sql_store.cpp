@@ -1,6 +1,5 @@
 #include "simulation/sql_store.hpp"
 
-#include <array>
 #include <chrono>
 #include <utility>
 
@@ -46,16 +45,6 @@ void sql_store::heal() {
   faults_.heal();
 }
 
-duration sql_store::admit(const tickets::request& request, const owner_id& client) {
-  duration wait = counter::admit(request, client);
-  const auto* const made = std::get_if<tickets::acquire>(&request);
-  if (with_ == mutant::select_then_update && made != nullptr) {
-    tables_->read_capacity(*made->claim);
-    wait += in->chance.between(100us, 3ms);  // until its client has read that, and asks for the rest
-  }
-  return wait;
-}
-
 counter::outcome sql_store::carry_out(const tickets::request& request, const owner_id& client,
                                       std::vector<store::client_notification>& into) {
   astray_ = astray(client);
@@ -65,7 +54,7 @@ counter::outcome sql_store::carry_out(const tickets::request& request, const own
     into.insert(into.end(), done.notifications.begin(), done.notifications.end());
     return std::move(done.answer);
   } catch (const sqlite::broken& b) {
-    account_for(b.cause);
+    in->violated("the database refused: " + b.cause.reason.message);
     return store::request_error{b.cause.reason, true, false};
   }
 }
@@ -75,25 +64,15 @@ void sql_store::carry_out_in_vain(const tickets::request& request, const owner_i
   try {
     tables_->carry_out_in_vain(request, client);
   } catch (const sqlite::broken& b) {
-    account_for(b.cause);
+    in->violated("the database refused: " + b.cause.reason.message);
   }
-}
-
-/// Two that have drawn the same token get in each other's way. Nothing else does.
-void sql_store::account_for(const store::request_error& refusal) {
-  if (with_ != mutant::select_then_update) in->violated("the database refused: " + refusal.reason.message);
 }
 
 duration sql_store::astray(const owner_id& client) const {
   const auto known = hosts_.find(client);
-  if (known == hosts_.end()) return {};
-  const host& asks = *known->second;
-  if (with_ == mutant::client_clock_expiry) {
-    const auto passed = std::chrono::duration_cast<duration>(in->now.time_since_epoch());
-    return duration{asks.wall_now() - first_wall_us_} - passed;
-  }
-  constexpr auto zones = std::to_array<duration>({0h, 1h, 0h, -1h});
-  return with_ == mutant::session_zone_now ? zones.at(asks.number() % zones.size()) : duration{0};
+  if (known == hosts_.end() || with_ != mutant::client_clock_expiry) return {};
+  const auto passed = std::chrono::duration_cast<duration>(in->now.time_since_epoch());
+  return duration{known->second->wall_now() - first_wall_us_} - passed;
 }
 
 }  // namespace holdfast::sim

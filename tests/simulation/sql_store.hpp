@@ -46,11 +46,8 @@ class sql_store final : public simulated_store, private counter {
                     std::vector<store::client_notification>& into) override;
   void carry_out_in_vain(const tickets::request& request, const owner_id& client) override;
 
-  [[nodiscard]] duration admit(const tickets::request& request, const owner_id& client) override;
   /// How far from the server's clock the time is that decides on a client's requests.
   [[nodiscard]] duration astray(const owner_id& client) const;
-
-  void account_for(const store::request_error& refusal);
 
   mutant with_;
   transaction_faults faults_;

@@ -1,6 +1,5 @@
 #include "simulation/sql_tables.hpp"
 
-#include <chrono>
 #include <functional>
 #include <stdexcept>
 #include <utility>
@@ -10,13 +9,12 @@ namespace holdfast::sim {
 namespace {
 
 thread_local sqlite3* opened = nullptr;
-thread_local const char* at_first = "";
 
 /// SQLite calls it for each connection that is opened: so the handle of one that others keep to themselves is
-/// known, for looking and for losing data; and there is what a mutant's statements refer to.
+/// known, for looking and for losing data.
 int note_opened(sqlite3* db, char** /*problem*/, const sqlite3_api_routines* /*api*/) {
   opened = db;
-  return sqlite3_exec(db, at_first, nullptr, nullptr, nullptr);
+  return SQLITE_OK;
 }
 
 owner_id id_at(sqlite3_stmt* row, int column) {
@@ -33,7 +31,6 @@ std::size_t name_at(sqlite3_stmt* row, int column) {
 
 sql_tables::sql_tables(mutant with, clocks by, duration keep_idle, duration sweep_every)
     : clocks_{std::move(by)}, change_{mutation_of(with)} {
-  at_first = additions_of(with).before;
   sqlite3_auto_extension(reinterpret_cast<void (*)()>(note_opened));
   sqlite::database::settings s;
   s.path = ":memory:";
@@ -48,8 +45,7 @@ sql_tables::sql_tables(mutant with, clocks by, duration keep_idle, duration swee
   db_ = opened;
   sqlite3_db_config(db_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, nullptr);  // for those of the simulator
   make_what_is_not_ours();
-  execute(prepare(additions_of(with).after));
-  if (with == mutant::select_then_update) reads_before_ = std::make_unique<capacity_reader>(db_);
+  execute(prepare(addition_of(with)));
   every_claim_ = prepare(
       "SELECT c.name, c.owner, c.token, c.weight, c.expires, c.token <= l.granted"
       "  FROM holdfast_locks_claims c JOIN holdfast_locks l ON l.name = c.name ORDER BY c.name, c.token");
@@ -113,13 +109,6 @@ void sql_tables::run(const tickets::request& request, const owner_id& client) {
     database_->roll_back();
     throw;
   }
-}
-
-void sql_tables::read_capacity(const store::claim& wanted) {
-  const auto micros = [](auto t) {
-    return std::chrono::duration_cast<std::chrono::microseconds>(t.time_since_epoch()).count();
-  };
-  reads_before_->read(wanted, micros(clocks_.lease()), micros(clocks_.wall()));
 }
 
 /// SQLite calls it for each name whose row is deleted.

@@ -41,9 +41,6 @@ class sql_tables {
   /// Likewise, but for the commit.
   void carry_out_in_vain(const tickets::request& request, const owner_id& client);
 
-  /// A transaction of the mutant that reads in one what it writes in another.
-  void read_capacity(const store::claim& wanted);
-
   /// What stands there, for whoever compares.
   [[nodiscard]] std::vector<standing> claims();
   void remember() { execute(remember_); }
@@ -63,7 +60,6 @@ class sql_tables {
   text_mutation change_;
   std::unique_ptr<sqlite::database> database_;
   sqlite3* db_ = nullptr;  // its own handle
-  std::unique_ptr<capacity_reader> reads_before_;
   result last_;
   bool sweeps_now_ = false;
   recipe every_claim_;

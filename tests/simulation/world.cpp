@@ -45,7 +45,6 @@ class world {
       account_.on_release_request = [this](const owner_id& owner) { requests_.owners.insert(owner); };
     }
     store.begin(in_, server_, account_);
-    account_.force_release_allowed = under.with != mutant::get_then_delete;
     clients_.gather(3 + in_.chance.below(3), rates_);
     forges_ = under.has_false_notifications && under.only.empty() && in_.chance.one_in(3);
     foreign_commands* const commands = store.commands_for_foreign_clients();

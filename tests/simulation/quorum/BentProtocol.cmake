@@ -36,7 +36,7 @@ bend(contender.cpp
 bend(contender.cpp
   FROM [=[of.requests.finish();]=]
   TO [=[of.requests.finish();
-  if (is_bent(mutant::votes_from_reply) || is_bent(mutant::validity_from_reply)) of.sent = now;]=])
+  if (is_bent(mutant::validity_from_reply)) of.sent = now;]=])
 
 # The first server has two votes; and, apart from that, votes for several tokens count together.
 bend(contender.cpp

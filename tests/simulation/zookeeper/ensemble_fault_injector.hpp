@@ -34,7 +34,6 @@ class ensemble_fault_injector final : public fault_injector {
   void strike_servers(kind fault_kind, client& c, std::size_t server) override;
   /// What is wrong with them ends by then, by itself.
   void heal_servers() override {}
-  [[nodiscard]] bool can_be(fault which) const;
   void remove_a_node();
   /// Nothing is promised to be quick until some time after.
   void disturb(duration how_long);

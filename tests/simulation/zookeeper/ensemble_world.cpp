@@ -80,13 +80,12 @@ class ensemble_world {
         revoker_{in_, requests_.chance, servers_, counts_} {
     counts_.compare_with(sees_);
     sees_.expect_renewal_within(fair_time_to_renew());
-    counts_.force_release_allowed = under.with != mutant::get_then_delete;
     bent_with() = under.with;
     around_.has_sets = seed % 4 == 3;
     if (has_election(seed, under)) around_.elections = &elections_;
     if (has_requests(seed, under) && !has_election(seed, under)) request_releases();
     clients_.gather(2 + in_.chance.below(3), of_.clocks);
-    if (of_.layout != zookeeper::layout::curator || under.with == mutant::get_then_delete) return;
+    if (of_.layout != zookeeper::layout::curator) return;
     for (std::size_t i = in_.chance.below(3); i > 0; --i)
       others_.emplace_back(in_, servers_, counts_, of_.layout);
   }
