@@ -80,7 +80,7 @@ TEST(quorum_place_in_time, follows_a_clock_that_was_set) {
 // ---- shared_view
 
 /// Of servers that have all answered.
-state_answers views(std::initializer_list<std::optional<lock_state>> all) {
+state_answers views(const std::vector<std::optional<lock_state>>& all) {
   state_answers answers;
   for (const auto& each : all)
     answers.push_back({"lock-" + std::to_string(answers.size()) + ":6379", {each}, {}});
@@ -88,7 +88,7 @@ state_answers views(std::initializer_list<std::optional<lock_state>> all) {
 }
 
 /// What a majority of these servers says.
-std::optional<lock_state> seen_by(std::initializer_list<std::optional<lock_state>> all) {
+std::optional<lock_state> seen_by(const std::vector<std::optional<lock_state>>& all) {
   return view_of("stock", views(all), majority_of(all.size()));
 }
 
@@ -131,57 +131,50 @@ TEST(quorum_view, has_as_holder_what_a_majority_names) {
   EXPECT_EQ(seen->last_token, fencing_token{5}) << "the other number is one that no majority has accepted";
 }
 
-TEST(quorum_view, has_no_holder_while_the_votes_are_split) {
-  const auto seen = seen_by({view({sighted("c", 7)}), view({sighted("a", 5)}), view({sighted("b", 6)})});
-  ASSERT_TRUE(seen);
-  EXPECT_TRUE(seen->holders.empty());
-  EXPECT_EQ(owners_of(seen->waiters), (names{"a", "b", "c"})) << "in the order in which they will be served";
-}
-
-TEST(quorum_view, counts_missing_answers_against_a_holder) {
-  const auto seen = seen_by({view({sighted("a", 5)}), std::nullopt, std::nullopt});
-  ASSERT_TRUE(seen);
-  EXPECT_TRUE(seen->holders.empty());
-}
-
-TEST(quorum_view, shows_the_token_that_the_holder_has_proposed_last) {
-  const auto seen = seen_by({view({sighted("a", 5)}), view({sighted("a", 9)}), view({sighted("a", 9)})});
-  ASSERT_EQ(seen->holders.size(), 1U);
-  EXPECT_EQ(seen->holders[0].token, fencing_token{9});
-}
-
-// A majority may have granted a claim before it has accepted one number as its token.
-TEST(quorum_view, has_no_holder_while_no_majority_has_accepted_one_token) {
-  const std::string owner(owner_id::size * 2, 'a');
-  const claim_state without = sighted(owner, 0);
-  for (const auto& all : {views({view({sighted(owner, 5)}), view({sighted(owner, 6)}), view({})}),
-                          views({view({sighted(owner, 5)}), view({sighted(owner, 6)}), view({without})}),
-                          views({view({without}), view({without}), view({without})})}) {
-    const auto seen = view_of("stock", all, 2);
-    EXPECT_TRUE(seen->holders.empty());
-    EXPECT_EQ(owners_of(seen->waiters), names{owner});
-  }
-  // A server that forgot the hold and got it back with a renewal has no token for it.
-  for (const auto& all :
-       {views({view({sighted(owner, 5)}), view({without}), view({sighted(owner, 5)})}),
-        views({view({sighted(owner, 5)}), view({sighted(owner, 4)}), view({sighted(owner, 5)})}),
-        views({view({sighted(owner, 5)}), view({without}), view({without})})}) {
-    const auto seen = view_of("stock", all, 2);
-    ASSERT_EQ(seen->holders.size(), 1U);
-    EXPECT_EQ(seen->holders[0].token, fencing_token{5});
-  }
-}
-
-// Two claims may propose one number where clocks are coarse: a server that knows it from the former holder
-// does not accept it. Where a server knows a greater one, the claim will propose another.
-TEST(quorum_view, has_no_holder_with_a_number_that_a_server_does_not_accept) {
-  const std::string owner(owner_id::size * 2, 'a');
-  const auto with_last = [&](std::uint64_t last) {
-    return views({view({sighted(owner, 5)}, {}, 5), view({sighted(owner, 0)}, {}, last), view({})});
+// A majority may have granted a claim before it has accepted one number as its token. A server that forgot
+// the hold and got it back with a renewal has no token for it. Two claims may propose one number where clocks
+// are coarse: a server that knows it from the former holder does not accept it, and where a server knows a
+// greater one, the claim will propose another.
+TEST(quorum_view, has_the_holder_that_a_majority_grants_with_one_token) {
+  const std::string o(owner_id::size * 2, 'a');
+  const auto with = [&](std::uint64_t token) { return view({sighted(o, token)}); };
+  const auto without_token = [&](std::uint64_t last) { return view({sighted(o, 0)}, {}, last); };
+  const auto foreign = view({sighted("plain text", 0)});
+  const auto nobody = view({});
+  const struct {
+    const char* name;
+    std::vector<std::optional<lock_state>> said;
+    names holders;
+    names waiters{};  // in the order in which they will be served
+    std::uint64_t token = 0;
+  } all[] = {
+      {"split votes",
+       {view({sighted("c", 7)}), view({sighted("a", 5)}), view({sighted("b", 6)})},
+       {},
+       {"a", "b", "c"}},
+      {"missing answers", {view({sighted("a", 5)}), std::nullopt, std::nullopt}, {}, {"a"}},
+      {"the token that was proposed last", {with(5), with(9), with(9)}, {o}, {}, 9},
+      {"a foreign holder", {foreign, foreign, view({sighted("a", 5)})}, {"plain text"}, {"a"}},
+      {"two tokens", {with(5), with(6), nobody}, {}, {o}},
+      {"two tokens and none", {with(5), with(6), with(0)}, {}, {o}},
+      {"no token", {with(0), with(0), with(0)}, {}, {o}},
+      {"one server without", {with(5), with(0), with(5)}, {o}, {}, 5},
+      {"one server with another", {with(5), with(4), with(5)}, {o}, {}, 5},
+      {"two servers without", {with(5), with(0), with(0)}, {o}, {}, 5},
+      {"a number below", {view({sighted(o, 5)}, {}, 5), without_token(4), nobody}, {o}, {}, 5},
+      {"a number of a former holder", {view({sighted(o, 5)}, {}, 5), without_token(5), nobody}, {}, {o}},
+      {"a greater number", {view({sighted(o, 5)}, {}, 5), without_token(6), nobody}, {}, {o}},
   };
-  EXPECT_TRUE(view_of("stock", with_last(5), 2)->holders.empty());
-  EXPECT_TRUE(view_of("stock", with_last(6), 2)->holders.empty());
-  EXPECT_EQ(view_of("stock", with_last(4), 2)->holders.size(), 1U);
+  for (const auto& each : all) {
+    SCOPED_TRACE(each.name);
+    const auto seen = seen_by(each.said);
+    ASSERT_TRUE(seen);
+    EXPECT_EQ(owners_of(seen->holders), each.holders);
+    EXPECT_EQ(owners_of(seen->waiters), each.waiters);
+    if (!seen->holders.empty()) {
+      EXPECT_EQ(seen->holders[0].token, fencing_token{each.token});
+    }
+  }
 }
 
 // What the former value of a leader was asked is not asked of the one that has replaced it.
@@ -213,13 +206,6 @@ TEST(quorum_view, shows_the_newest_value_of_a_leader) {
     ASSERT_EQ(seen->holders.size(), 1U);
     EXPECT_EQ(seen->holders[0].claimant.value, "ready");
   }
-}
-
-TEST(quorum_view, has_a_foreign_holder_where_a_majority_has_it) {
-  claim_state foreign = sighted("plain text", 0);
-  const auto seen = seen_by({view({foreign}), view({foreign}), view({sighted("a", 5)})});
-  EXPECT_EQ(owners_of(seen->holders), names{"plain text"});
-  EXPECT_EQ(owners_of(seen->waiters), names{"a"});
 }
 
 TEST(quorum_view, is_paused_where_a_majority_is) {
@@ -339,23 +325,21 @@ lock_summary held_by(const std::string& program, std::uint64_t token) {
 
 // A server that was away grants the next claim, and accepts a greater number, before the holder gets it back.
 TEST(quorum_listing, has_the_holder_that_a_majority_names_and_not_the_latest) {
-  const auto one = only(listed({{held_by("first", 5)}, {held_by("second", 6)}, {held_by("first", 5)}}));
-  EXPECT_EQ(one.holders, 1U);
-  EXPECT_EQ(one.holder.program, "first");
-  EXPECT_EQ(one.holder_token, fencing_token{5});
-}
-
-TEST(quorum_listing, has_no_holder_while_the_votes_are_split) {
-  const auto one = only(listed({{held_by("first", 5)}, {held_by("second", 6)}, {held_by("third", 7)}}));
-  EXPECT_EQ(one.holders, 0U);
-  EXPECT_EQ(one.holder.program, "");
-  EXPECT_FALSE(one.holder_token);
-}
-
-TEST(quorum_listing, has_the_token_of_a_hold_that_a_server_has_without_one) {
-  const auto one = only(listed({{held_by("first", 0)}, {held_by("first", 5)}, {held_by("second", 6)}}));
-  EXPECT_EQ(one.holder.program, "first");
-  EXPECT_EQ(one.holder_token, fencing_token{5});
+  const struct {
+    listings said;
+    const char* program;
+    std::uint64_t token = 0;
+  } all[] = {
+      {listed({{held_by("first", 5)}, {held_by("second", 6)}, {held_by("first", 5)}}), "first", 5},
+      {listed({{held_by("first", 5)}, {held_by("second", 6)}, {held_by("third", 7)}}), ""},
+      {listed({{held_by("first", 0)}, {held_by("first", 5)}, {held_by("second", 6)}}), "first", 5},
+  };
+  for (const auto& each : all) {
+    const auto one = only(each.said);
+    EXPECT_EQ(one.holders, each.token == 0 ? 0U : 1U);
+    EXPECT_EQ(one.holder.program, each.program);
+    EXPECT_EQ(one.holder_token, fencing_token{each.token});
+  }
 }
 
 TEST(quorum_listing, counts_readers_of_whom_each_server_has_another_oldest) {

@@ -229,13 +229,6 @@ class doctor_redlock : public testing::Test {
   std::vector<server_answers> said_;
 };
 
-TEST_F(doctor_redlock, keeps_all_of_servers_in_order) {
-  for (const finding& each : findings_of_set(in_, said_))
-    EXPECT_EQ(each.result, grade::kept) << each.observed;
-  said_.pop_back();
-  EXPECT_THAT(condition("set").observed, HasSubstr("no server that answers keeps another set"));
-}
-
 // The key is a right one, and keeps clients of other sets away.
 TEST_F(doctor_redlock, deletes_no_key_because_of_an_answer_that_says_nothing_of_it) {
   for (const value::kind odd : {value::kind::number, value::kind::list, value::kind::push}) {
@@ -269,18 +262,6 @@ TEST_F(doctor_redlock, names_a_server_that_has_two_names) {
   EXPECT_EQ(condition("vote").observed, "it is the same server as a:1");
   said_[0].said = said_[2].said = facts_of("");
   EXPECT_EQ(condition("vote"), finding{}) << "servers that do not tell are not the same";
-}
-
-TEST_F(doctor_redlock, promises_rising_tokens_however_far_the_clocks_are_apart) {
-  said_[0].clock_ahead = 999ms;
-  EXPECT_EQ(condition("clocks").result, grade::kept);
-  said_[0].clock_ahead = 1s;
-  EXPECT_EQ(condition("clocks").result, grade::warning);
-  said_[0].clock_ahead = in_.speech.guard;
-  EXPECT_EQ(condition("clocks").result, grade::broken);
-  EXPECT_THAT(condition("clocks").meaning, AllOf(HasSubstr("tokens rise"), Not(HasSubstr("may fall"))));
-  in_.speech.guard = 0ms;
-  EXPECT_EQ(condition("clocks").result, grade::warning) << "without a guard no number is too old";
 }
 
 }  // namespace
