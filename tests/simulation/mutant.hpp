@@ -11,7 +11,6 @@ namespace holdfast::sim {
 #define HOLDFAST_MUTANTS(EACH)                                                                               \
   EACH(owner_unchecked, "owner not checked on release")                                                      \
   EACH(validity_from_reply, "validity counted from the reply")                                               \
-  EACH(loss_waits_for_io, "loss not declared while I/O hangs")                                               \
   EACH(extension_resurrects, "extension resurrects an expired hold")                                         \
   EACH(keeper_outlives_unlock, "keeper outlives unlock")                                                     \
   EACH(keeper_gives_up, "keeper gives up after one failure")                                                 \
@@ -20,7 +19,6 @@ namespace holdfast::sim {
   EACH(cancel_keeps_ticket, "cancelled wait keeps its ticket")                                               \
   EACH(dead_waiter_served, "hand-over to a dead waiter")                                                     \
   EACH(never_looks_again, "lost wake-up never looked for again")                                             \
-  EACH(client_clock_token, "token from the client's clock")                                                  \
   EACH(reader_leaked, "reader count leaked")                                                                 \
   EACH(clock_stops_in_suspend, "deadline on a clock that stops in suspend")                                  \
   EACH(foreign_holder_ended, "a foreign client's lock ended by force")                                       \
@@ -78,7 +76,6 @@ namespace holdfast::sim {
        "a new primary is used at once, beside the former one that still takes writes")                       \
   EACH(never_yields, "a claim without a majority keeps the votes that it has")                               \
   EACH(answers_as_grants, "a place in the queue of a server counts as its vote")                             \
-  EACH(release_to_granters, "a claim is withdrawn only from servers that have granted it")                   \
   EACH(stale_votes, "a vote counts beyond its server's deadline")                                            \
   EACH(server_counts_twice, "a server counts twice for the majority")                                        \
   EACH(tokens_not_compared, "votes for several tokens count together")                                       \

@@ -67,55 +67,6 @@ class forgetful_reader final : public port_shell {
   std::unordered_map<std::string, store::inspected> former_;
 };
 
-/// Counts the renewals that have no answer yet, and waits for each.
-class counting_port final : public port_shell {
- public:
-  using port_shell::port_shell;
-  void renew(std::vector<store::hold> holds, store::time_point answer_by,
-             store::handler<store::renewals> done) override {
-    ++open;
-    port_shell::renew(std::move(holds), answer_by + 1h, [this, done = std::move(done)](store::renewals each) {
-      --open;
-      done(std::move(each));
-    });
-  }
-  int open = 0;
-};
-
-/// As timers of one thread that also waits for replies: none fires while a renewal has no answer.
-class hung_scheduler final : public store::scheduler {
- public:
-  hung_scheduler(host& inner, const counting_port& hangs) : inner_{inner}, hangs_{hangs} {}
-  [[nodiscard]] store::time_point now() const override { return inner_.now(); }
-  [[nodiscard]] std::uint64_t random() override { return inner_.random(); }
-  [[nodiscard]] owner_id new_owner() override { return inner_.new_owner(); }
-  timer at(store::time_point when, std::function<void()> action) override {
-    const timer id = ++last_;
-    arm(id, when, std::move(action));
-    return id;
-  }
-  void cancel(timer which) override {
-    const auto found = timers_.find(which);
-    if (found == timers_.end()) return;
-    inner_.cancel(found->second);
-    timers_.erase(found);
-  }
-  void defer_callback(std::function<void()> action) override { inner_.defer_callback(std::move(action)); }
-
- private:
-  void arm(timer id, store::time_point when, std::function<void()> action) {
-    timers_[id] = inner_.at(when, [this, id, action = std::move(action)] {
-      if (hangs_.open > 0) return arm(id, now() + 5ms, action);
-      timers_.erase(id);
-      action();
-    });
-  }
-  host& inner_;
-  const counting_port& hangs_;
-  timer last_ = 0;
-  std::unordered_map<timer, timer> timers_;
-};
-
 /// Goes on renewing what was given back.
 class faithful_port final : public port_shell {
  public:
@@ -225,44 +176,6 @@ class hasty_port final : public port_shell {
   const store::scheduler& time_;
 };
 
-/// Makes tokens of the client's own clock.
-class own_token_port final : public port_shell {
- public:
-  own_token_port(store::port& inner, const host& at) : port_shell{inner}, host_{at} {}
-  void acquire(store::claim_ptr claim, store::handler<store::acquired> done) override {
-    const owner_id owner = claim->owner;
-    port_shell::acquire(std::move(claim), [this, owner, done = std::move(done)](store::acquired result) {
-      if (auto* grant = std::get_if<store::granted>(&result)) {
-        real_[owner] = grant->token;
-        grant->token = fencing_token{static_cast<std::uint64_t>(host_.wall_now())};
-      }
-      done(std::move(result));
-    });
-  }
-  void renew(std::vector<store::hold> holds, store::time_point answer_by,
-             store::handler<store::renewals> done) override {
-    for (store::hold& h : holds) h.token = real_.at(h.owner);
-    port_shell::renew(std::move(holds), answer_by, std::move(done));
-  }
-  void release(store::hold hold, store::time_point give_up, store::handler<store::released> done) override {
-    hold.token = real_.at(hold.owner);
-    port_shell::release(std::move(hold), give_up, std::move(done));
-  }
-  void expire_at(store::hold hold, store::time_point until, store::time_point give_up,
-                 store::handler<store::released> done) override {
-    hold.token = real_.at(hold.owner);
-    port_shell::expire_at(std::move(hold), until, give_up, std::move(done));
-  }
-  void downgrade(store::hold hold, store::time_point give_up, store::handler<store::lowered> done) override {
-    hold.token = real_.at(hold.owner);
-    port_shell::downgrade(std::move(hold), give_up, std::move(done));
-  }
-
- private:
-  const host& host_;
-  std::unordered_map<owner_id, fencing_token> real_;
-};
-
 /// Where a hold rests, and where it does not.
 class restless_port final : public port_shell {
  public:
@@ -300,17 +213,10 @@ spoiled_seams spoiled_core(mutant which, host& at, store::port& inner) {
   switch (which) {
     case mutant::validity_from_reply: s.port = std::make_unique<late_dater>(inner, at); break;
     case mutant::former_look_shown: s.port = std::make_unique<forgetful_reader>(inner); break;
-    case mutant::loss_waits_for_io: {
-      auto counting = std::make_unique<counting_port>(inner);
-      s.time = std::make_unique<hung_scheduler>(at, *counting);
-      s.port = std::move(counting);
-      break;
-    }
     case mutant::unknown_means_failed: s.port = std::make_unique<certain_port>(inner); break;
     case mutant::keeper_outlives_unlock: s.port = std::make_unique<faithful_port>(inner, at); break;
     case mutant::keeper_gives_up: s.port = std::make_unique<faint_hearted_port>(inner); break;
     case mutant::cancel_keeps_ticket: s.port = std::make_unique<forgetful_port>(inner); break;
-    case mutant::client_clock_token: s.port = std::make_unique<own_token_port>(inner, at); break;
     case mutant::late_answer_renews: {
       auto clock = std::make_unique<stale_clock>(at);
       s.port = std::make_unique<stale_port>(inner, *clock);

@@ -51,7 +51,16 @@ bend(contender.cpp
   TO [=[  const bool is_twice = is_bent(mutant::server_counts_twice) && votes_.front().is_valid(now, ttl_);
   return count([&](const server_vote& each) { return each.is_valid(now, ttl_); }) + (is_twice ? 1 : 0);]=])
 
-# A claim that has a majority gives votes back.
+# A place in the queue of a server counts as its vote, for the number of the claim.
+bend(server_vote.cpp
+  FROM [=[  at = place.granted ?]=]
+  TO [=[  at = place.granted || is_bent(mutant::answers_as_grants) ?]=])
+bend(server_vote.cpp
+  FROM [=[  ballot = *place.vote;]=]
+  TO [=[  ballot = *place.vote;
+  if (!place.granted && is_bent(mutant::answers_as_grants)) ballot.accepted = token;]=])
+
+# A claim that has a majority gives votes back; and, apart from that, a claim without one does not.
 bend(contender.cpp
   FROM [=[  if (holds()) {
     if (at != nullptr]=]
@@ -60,7 +69,7 @@ bend(contender.cpp
 bend(contender.cpp
   FROM [=[at->vote->is_overtaken && !may_win(now)) {]=]
   TO [=[at->vote->is_overtaken &&
-      (!may_win(now) || is_bent(mutant::holder_yields))) {]=])
+      !is_bent(mutant::never_yields) && (!may_win(now) || is_bent(mutant::holder_yields))) {]=])
 bend(contender.cpp
   FROM [=[  if (!holds()) claim_at(s, now, server);]=]
   TO [=[  if (!holds() || is_bent(mutant::holder_yields)) claim_at(s, now, server);]=])

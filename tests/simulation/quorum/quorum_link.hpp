@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "simulation/quorum/coarse_time.hpp"
-#include "simulation/quorum/quorum_mutants.hpp"
 #include "simulation/quorum/quorum_store.hpp"
 
 namespace holdfast::sim {
@@ -38,11 +37,10 @@ class quorum_link final : public tickets::link, private Transport {
     std::function<void(const store::notification&)> on_delivery{};
   };
 
-  quorum_link(host& from, std::vector<quorum_server> servers, const terms& of, mutant with)
+  quorum_link(host& from, std::vector<quorum_server> servers, const terms& of)
       : from_{from},
         servers_{std::move(servers)},
         time_{from, of.grain},
-        seam_{with},
         keeps_sets_{of.keeps_sets},
         coordinator_{
             time_,
@@ -88,7 +86,7 @@ class quorum_link final : public tickets::link, private Transport {
     return all;
   }
   void send_to(std::size_t to, tickets::request r, on_reply done) override {
-    seam_.pass(*servers_[to].link, to, std::move(r), std::move(done));
+    servers_[to].link->send(std::move(r), std::move(done));
   }
   void soon(std::function<void()> action) override { from_.at(from_.now(), std::move(action)); }
   void notify(const store::notification& n) override { on_notification_(n); }
@@ -132,7 +130,6 @@ class quorum_link final : public tickets::link, private Transport {
   host& from_;
   std::vector<quorum_server> servers_;
   coarse_time time_;
-  quorum_seam seam_;
   on_notification on_notification_;
   std::function<void()> missed_;
   const bool keeps_sets_;

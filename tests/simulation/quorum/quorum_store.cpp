@@ -62,13 +62,11 @@ std::unique_ptr<tickets::link> quorum_store::connect(host& from, line& /*over*/,
   if (with_ != mutant::none) {  // the copy that BentProtocol.cmake makes
     using link = quorum_link<bent_quorum::coordinator, bent_quorum::transport>;
     return std::make_unique<link>(from, std::move(servers),
-                                  link::terms{silence_, oldest, furthest, grain_, keeps_sets, on_delivery},
-                                  with_);
+                                  link::terms{silence_, oldest, furthest, grain_, keeps_sets, on_delivery});
   }
   using link = quorum_link<quorum::coordinator, quorum::transport>;
   return std::make_unique<link>(from, std::move(servers),
-                                link::terms{silence_, oldest, furthest, grain_, keeps_sets, on_delivery},
-                                with_);
+                                link::terms{silence_, oldest, furthest, grain_, keeps_sets, on_delivery});
 }
 
 std::size_t quorum_store::count_of_grants(std::size_t name, const owner_id& owner) {

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "simulation/mutant.hpp"
 #include "simulation/quorum/quorum_ledger.hpp"
-#include "simulation/quorum/quorum_mutants.hpp"
 #include "simulation/redis_store.hpp"
 #include "simulation/simulated_store.hpp"
 #include "stores/quorum/protocol/coordinator.hpp"
