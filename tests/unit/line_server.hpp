@@ -23,18 +23,9 @@
 
 #include "holdfast/error.hpp"
 #include "runtime/multiplexed_connection.hpp"
+#include "unit/comes_true.hpp"
 
 namespace holdfast::test {
-
-/// Waits until it does, half a minute at most. What is awaited happens on other threads, which tell nobody.
-[[nodiscard]] bool comes_true(const auto& condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{30};
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() >= end) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
 
 /// A server without a thread, which answers each line with the same line. Any thread may use it.
 class line_server {

@@ -1,5 +1,6 @@
 #include "named_requirements.hpp"
 
+#include <cstdint>
 #include <gtest/gtest.h>
 #include <mutex>
 #include <semaphore>
@@ -44,6 +45,14 @@ static_assert(std::is_nothrow_move_constructible_v<lease> && std::is_nothrow_mov
 static_assert(!std::is_copy_constructible_v<lease> && !std::is_copy_assignable_v<lease>);
 static_assert(std::is_nothrow_move_constructible_v<client> && !std::is_copy_constructible_v<client>);
 static_assert(noexcept(std::declval<lease&>().release()) && noexcept(std::declval<const lease&>().held()));
+
+// A number is not a token by accident, and tokens are compared over the whole range.
+static_assert(!std::is_convertible_v<std::uint64_t, fencing_token>);
+static_assert(!std::is_convertible_v<fencing_token, std::uint64_t> &&
+              !std::is_convertible_v<fencing_token, bool>);
+static_assert(sizeof(fencing_token) == sizeof(std::uint64_t) && !fencing_token{} && fencing_token{1});
+static_assert(fencing_token{1} < fencing_token{std::uint64_t{1} << 63});
+static_assert(fencing_token{std::uint64_t{1} << 53} < fencing_token{(std::uint64_t{1} << 53) + 1});
 
 // Only what looks at it may look at a const lock.
 static_assert(!basic_lockable<const mutex> && !counting<const counting_semaphore>);

@@ -129,8 +129,6 @@ class quorum_yield : public quorum_contender {
   }
 };
 
-TEST_F(quorum_yield, gives_a_grant_back_while_it_has_no_majority) { expect_yield(); }
-
 TEST_F(quorum_contender, with_a_majority_gives_nothing_back) {
   ask();
   hear({0, 1}, granted());

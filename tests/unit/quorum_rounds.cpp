@@ -69,19 +69,6 @@ TEST_F(quorum_coordinator, renews_without_servers_that_are_silent) {
   }
 }
 
-TEST_F(quorum_coordinator, claims_a_hold_at_servers_that_miss_it) {
-  hold_at({0, 1, 2});
-  reply({3, 4}, failed(3));
-  const auto got = send(renewal());
-  reply(3, kept(false));
-  reply({0, 1, 2}, kept(true));
-  ASSERT_TRUE(*got);
-  EXPECT_EQ(addressees(task::vote), servers{3});
-  EXPECT_EQ(form_of(first_at(3)).owner, claim(true).owner);
-  reply(4, kept(false));
-  EXPECT_EQ(addressees(task::vote), (servers{3, 4})) << "its answer came later";
-}
-
 // What a server keeps may be a former claim of the owner, whose withdrawal has not come there yet, and may.
 TEST_F(quorum_coordinator, claims_a_hold_at_servers_that_have_not_answered_this_claim) {
   hold_at({0, 1, 2});

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runtime/wakeup_fd.hpp"
+#include "unit/comes_true.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -41,15 +42,6 @@ bool sleeps_deeply(pid_t thread) {
   const auto before = naps(thread);
   std::this_thread::sleep_for(std::chrono::milliseconds{20});
   return naps(thread) == before;
-}
-
-bool eventually(const auto& is_so) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{30};
-  while (!is_so()) {
-    if (std::chrono::steady_clock::now() >= end) return false;
-    std::this_thread::yield();
-  }
-  return true;
 }
 
 class reader_baton : public testing::Test {
@@ -82,7 +74,7 @@ TEST_F(reader_baton, the_background_sleeps_while_a_caller_was_called_and_has_not
     } while (!baton_.take_in_background());
     baton_.leave();
   }};
-  EXPECT_TRUE(eventually([&] { return thread != 0 && sleeps(thread); }));
+  EXPECT_TRUE(comes_true([&] { return thread != 0 && sleeps(thread); }));
   EXPECT_LE(rounds, 2U);
 
   // It listens again when the caller has come and gone.
@@ -103,9 +95,9 @@ TEST_F(reader_baton, the_background_is_woken_to_connect_while_callers_wait) {
     baton_.rest();
     is_over = true;
   }};
-  ASSERT_TRUE(eventually([&] { return thread != 0 && sleeps_deeply(thread); }));
+  ASSERT_TRUE(comes_true([&] { return thread != 0 && sleeps_deeply(thread); }));
   baton_.wake();
-  EXPECT_TRUE(eventually([&] { return is_over.load(); }));
+  EXPECT_TRUE(comes_true([&] { return is_over.load(); }));
   baton_.retire(caller_);  // lets it go where the test fails
 }
 
@@ -139,7 +131,7 @@ TEST_F(reader_baton, a_caller_that_was_called_in_vain_is_called_again) {
           caller_.serve();
         });
   }};
-  ASSERT_TRUE(eventually([&] { return waits.load(); }));
+  ASSERT_TRUE(comes_true([&] { return waits.load(); }));
   baton_.leave();  // calls it, and it can do nothing yet
   connected = true;
   baton_.rest();  // the thread that has connected; it comes back when the caller has gone

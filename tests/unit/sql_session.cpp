@@ -7,13 +7,13 @@
 #include <memory>
 #include <optional>
 #include <poll.h>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "runtime/event_loop.hpp"
 #include "runtime/wakeup_fd.hpp"
 #include "stores/sql/link/link.hpp"
+#include "unit/comes_true.hpp"
 
 namespace holdfast::sql {
 namespace {
@@ -59,15 +59,6 @@ class session_link final : public link {
   void start() { connection().start(); }
 };
 
-bool comes_true(const auto& condition) {
-  const auto end = std::chrono::steady_clock::now() + 30s;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() >= end) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
-
 // The holds of a session that has ended would be extended with the next one.
 TEST(sql_session, no_session_begins_before_the_end_of_the_former_one_is_told) {
   std::atomic<bool> breaks = false;
@@ -87,10 +78,10 @@ TEST(sql_session, no_session_begins_before_the_end_of_the_former_one_is_told) {
     const runtime::core_lock now{loop};
     return link.session_until() != store::time_point{};
   };
-  ASSERT_TRUE(comes_true(has_session));
+  ASSERT_TRUE(test::comes_true(has_session));
   const int before = ends;
   breaks = true;  // with the answer to the next ping
-  ASSERT_TRUE(comes_true([&] { return connects > 1 && has_session(); }));
+  ASSERT_TRUE(test::comes_true([&] { return connects > 1 && has_session(); }));
   EXPECT_GT(ends, before);
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/event_loop.hpp"
 #include "stores/sqlite/link/change_watch.hpp"
 #include "support/scratch_folder.hpp"
+#include "unit/comes_true.hpp"
 
 namespace holdfast::sqlite {
 namespace {
@@ -28,10 +29,7 @@ class sqlite_change_watch : public testing::Test {
   }
   void commit() const { std::ofstream{file_ + "-wal", std::ios::app} << "a commit"; }
   [[nodiscard]] bool is_called_after(int before) const {
-    const auto until = std::chrono::steady_clock::now() + 60s;
-    while (calls_.load(std::memory_order_relaxed) == before && std::chrono::steady_clock::now() < until)
-      std::this_thread::sleep_for(1ms);
-    return calls_.load(std::memory_order_relaxed) != before;
+    return test::comes_true([&] { return calls_.load(std::memory_order_relaxed) != before; });
   }
 
   test::scratch_folder folder_;

@@ -1,6 +1,5 @@
 #include "simulation/redis/numbers.hpp"
 
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -19,15 +18,10 @@ std::optional<std::int64_t> integer_in(std::string_view text) {
 }
 
 std::optional<double> double_in(std::string_view text) {
-  if (text.empty() || std::isspace(static_cast<unsigned char>(text[0])) != 0) return std::nullopt;
   // Most scores are whole numbers of a size that a double holds exactly.
   if (text.size() <= 15) {
     if (const auto whole = integer_in(text)) return static_cast<double>(*whole);
   }
-  return double_with_strtod(text);
-}
-
-std::optional<double> double_with_strtod(std::string_view text) {
   const std::string ended{text};
   char* end = nullptr;
   const double value = std::strtod(ended.c_str(), &end);

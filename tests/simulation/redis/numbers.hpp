@@ -9,11 +9,8 @@ namespace holdfast::sim {
 
 /// A decimal number as Redis takes it for one: no spaces, no plus, no leading zeros, 64 bits.
 [[nodiscard]] std::optional<std::int64_t> integer_in(std::string_view text);
-/// Anything that strtod() takes whole and that is a number; "inf" too.
+/// Anything that strtod() takes whole and that is a number; "inf" too. Nothing at all is zero.
 [[nodiscard]] std::optional<double> double_in(std::string_view text);
-
-/// As strtod() reads it: nothing at all is zero.
-[[nodiscard]] std::optional<double> double_with_strtod(std::string_view text);
 
 /// A double as Redis writes it: "%.17g".
 class double_text {

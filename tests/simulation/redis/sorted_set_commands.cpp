@@ -39,7 +39,7 @@ void zadd(call& c) {
   if (c.size() == first || (c.size() - first) % 2 != 0) return c.error(says::syntax);
   std::vector<double> scores;
   for (std::size_t i = first; i < c.size(); i += 2) {
-    const auto score = double_in(c[i]);
+    const auto score = c[i].empty() || c[i].starts_with(' ') ? std::nullopt : double_in(c[i]);
     if (!score) return c.error(says::not_a_float);
     scores.push_back(*score == 0 ? 0 : *score);  // a small set is kept in a form that has no negative zero
   }
@@ -108,7 +108,7 @@ struct score_end {
   static std::optional<score_end> in(std::string_view text) {
     const bool is_without = text.starts_with('(');
     if (is_without) text.remove_prefix(1);
-    const auto score = double_with_strtod(text);
+    const auto score = double_in(text);
     return score ? std::optional{score_end{*score, is_without}} : std::nullopt;
   }
 };

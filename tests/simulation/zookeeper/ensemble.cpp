@@ -30,11 +30,11 @@ bool is_voted_on(const operation& op) {
 
 }  // namespace
 
-result failed(const operation& op, answer code) {
+result failed(const operation& op, answer code, const char* reason) {
   result r;
   r.code = code;
   r.path = op.path;
-  r.reason = {errc::unavailable, "the server said so"};
+  r.reason = {errc::unavailable, reason};
   return r;
 }
 

@@ -25,7 +25,8 @@ namespace holdfast::sim {
 class zookeeper_link;
 
 /// The answer to an operation that has changed nothing.
-[[nodiscard]] zookeeper::result failed(const zookeeper::operation& op, zookeeper::answer code);
+[[nodiscard]] zookeeper::result failed(const zookeeper::operation& op, zookeeper::answer code,
+                                       const char* reason = "the server said so");
 
 /// A model of ZooKeeper: one server, or a leader with followers.
 ///

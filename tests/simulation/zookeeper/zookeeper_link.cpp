@@ -17,13 +17,7 @@ using zookeeper::result;
 
 namespace {
 
-result unanswered(const operation& op, answer code) {
-  result r;
-  r.code = code;
-  r.path = op.path;
-  r.reason = {errc::unavailable, "the connection is gone"};
-  return r;
-}
+result unanswered(const operation& op, answer code) { return failed(op, code, "the connection is gone"); }
 
 }  // namespace
 
