@@ -15,12 +15,9 @@
 #include "simulation/arguments.hpp"
 #include "simulation/memory_store.hpp"
 #include "simulation/quorum/quorum_fault_injector.hpp"
-#include "simulation/quorum/quorum_scenarios.hpp"
-#include "simulation/quorum/quorum_world.hpp"
 #include "simulation/redis_store.hpp"
 #include "simulation/sql_store.hpp"
 #include "simulation/world.hpp"
-#include "simulation/zookeeper/ensemble_world.hpp"
 
 namespace {
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "simulation/mutant.hpp"
@@ -43,5 +44,12 @@ struct circumstances {
 /// A minute of a few clients, their users, a server and faults; then no faults, and everybody
 /// has to get what he waits for; then all close, and nothing may be left.
 [[nodiscard]] outcome run(simulated_store& store, std::uint64_t seed, const circumstances& under);
+/// The same with several independent servers of Redis.
+[[nodiscard]] outcome run_on_quorum(std::uint64_t seed, const circumstances& under);
+/// The same with an ensemble of ZooKeeper.
+[[nodiscard]] outcome run_on_ensemble(std::uint64_t seed, const circumstances& under);
+/// Plays one of the scenarios of quorum/quorum_scenarios.cpp, always in the same way.
+/// \throws std::invalid_argument there is none of that name.
+[[nodiscard]] outcome run_scenario(std::string_view name, const circumstances& under);
 
 }  // namespace holdfast::sim

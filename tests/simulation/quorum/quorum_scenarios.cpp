@@ -1,5 +1,3 @@
-#include "simulation/quorum/quorum_scenarios.hpp"
-
 #include <array>
 #include <chrono>
 #include <memory>
@@ -11,6 +9,7 @@
 
 #include "simulation/quorum/former_connection.hpp"
 #include "simulation/quorum/scenario_parts.hpp"
+#include "simulation/world.hpp"
 
 namespace holdfast::sim {
 

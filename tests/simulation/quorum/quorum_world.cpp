@@ -1,5 +1,3 @@
-#include "simulation/quorum/quorum_world.hpp"
-
 #include <chrono>
 #include <deque>
 #include <optional>
@@ -13,6 +11,7 @@
 #include "simulation/quorum/spread_watch.hpp"
 #include "simulation/rates.hpp"
 #include "simulation/request_watch.hpp"
+#include "simulation/world.hpp"
 
 namespace holdfast::sim {
 

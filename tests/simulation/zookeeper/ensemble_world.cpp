@@ -1,5 +1,3 @@
-#include "simulation/zookeeper/ensemble_world.hpp"
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -10,6 +8,7 @@
 #include "simulation/quorum/is_bent.hpp"
 #include "simulation/rates.hpp"
 #include "simulation/request_watch.hpp"
+#include "simulation/world.hpp"
 #include "simulation/zookeeper/ensemble_fault_injector.hpp"
 #include "simulation/zookeeper/foreign_contender.hpp"
 #include "simulation/zookeeper/foreign_revoker.hpp"
