@@ -25,15 +25,13 @@ owner_id id_of(std::uint8_t n) {
   return owner_id{bytes};
 }
 
-tickets::request request_of(tickets::task task, std::uint8_t owner) {
-  tickets::request r;
-  r.kind = task;
-  r.name = "stock";
-  r.owner = id_of(owner);
-  r.weight = r.capacity = store::full_capacity;
-  r.ttl = 60s;
-  r.wait = true;
-  return r;
+tickets::acquire claim_of(std::uint8_t owner) {
+  store::claim c;
+  c.name = "stock";
+  c.owner = id_of(owner);
+  c.ttl = 60s;
+  c.wait = true;
+  return {std::make_shared<const store::claim>(std::move(c))};
 }
 
 /// The outcome of a request at the model.
@@ -63,13 +61,10 @@ tickets::reply ask(redis_model& server, connection& by, const tickets::request& 
 TEST(redis_model, tells_the_first_in_line_of_the_shorter_time_of_a_last_renewal) {
   redis_model server{[] { return std::int64_t{1'700'000'000'000'000}; }};
   connection client = server.connect();
-  const auto held = std::get<tickets::place>(ask(server, client, request_of(tickets::task::acquire, 1)));
-  tickets::request last_renewal = request_of(tickets::task::renew, 1);
-  last_renewal.batch = {{"stock", id_of(1), held.token, 5s}};
-  static_cast<void>(ask(server, client, last_renewal));
-  const auto arrived = std::get<tickets::place>(ask(server, client, request_of(tickets::task::acquire, 2)));
-  tickets::request look = request_of(tickets::task::look, 2);
-  look.token = arrived.token;
+  const auto held = std::get<tickets::place>(ask(server, client, claim_of(1)));
+  static_cast<void>(ask(server, client, tickets::renew{{{"stock", id_of(1), held.token, 5s}}}));
+  const auto arrived = std::get<tickets::place>(ask(server, client, claim_of(2)));
+  const tickets::look look{{"stock", id_of(2), arrived.token, 60s}};
   const auto looked = std::get<tickets::place>(ask(server, client, look));
   for (const tickets::place& place : {arrived, looked}) {
     EXPECT_TRUE(place.head);
