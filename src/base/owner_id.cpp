@@ -67,14 +67,19 @@ std::optional<owner_id> owner_id::from_hex(std::string_view text) {
   return owner_id{bytes};
 }
 
-std::string owner_id::hex() const {
-  std::string text;
-  text.reserve(2 * size);
-  for (const std::uint8_t b : bytes_) {
-    text.push_back(digits[b >> 4U]);
-    text.push_back(digits[b & 0xFU]);
+std::array<char, 2 * owner_id::size> owner_id::hex_digits() const noexcept {
+  std::array<char, 2 * size> text{};
+  char* to = text.data();
+  for (const std::uint8_t byte : bytes_) {
+    *to++ = digits[byte >> 4U];
+    *to++ = digits[byte & 0xFU];
   }
   return text;
+}
+
+std::string owner_id::hex() const {
+  const auto text = hex_digits();
+  return {text.data(), text.size()};
 }
 
 }  // namespace holdfast

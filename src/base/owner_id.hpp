@@ -32,6 +32,7 @@ class owner_id {
   [[nodiscard]] std::string_view bytes() const noexcept {
     return {reinterpret_cast<const char*>(bytes_.data()), size};
   }
+  [[nodiscard]] std::array<char, 2 * size> hex_digits() const noexcept;
   [[nodiscard]] std::string hex() const;
 
   friend constexpr auto operator<=>(const owner_id&, const owner_id&) noexcept = default;

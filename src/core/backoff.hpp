@@ -11,8 +11,8 @@ namespace holdfast::store {
 /// its step, so that clients that failed together do not return together.
 class backoff {
  public:
-  explicit backoff(const retry_policy& policy)
-      : first_{policy.first()}, longest_{policy.longest()}, step_{policy.first()} {}
+  backoff(duration first, duration longest) : first_{first}, longest_{longest}, step_{first} {}
+  explicit backoff(const retry_policy& policy) : backoff{policy.first(), policy.longest()} {}
 
   /// \param random any 64 random bits.
   [[nodiscard]] duration next(std::uint64_t random) {

@@ -111,8 +111,7 @@ class lease_record {
   /// two may hold after a hold was ended at the store. A user's policy may be slower.
   [[nodiscard]] static store::backoff between_renewals(const retry_policy& policy, duration ttl) {
     const duration longest = std::min<duration>(std::chrono::seconds{1}, ttl / 10);
-    return store::backoff{
-        retry_policy{}.first(std::min(policy.first(), longest)).longest(std::min(policy.longest(), longest))};
+    return {std::min(policy.first(), longest), std::min(policy.longest(), longest)};
   }
 
   std::atomic<std::chrono::nanoseconds::rep> deadline_ = 0;

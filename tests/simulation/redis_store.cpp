@@ -242,6 +242,16 @@ void redis_store::execute_ours(session& by, redis::value& reply, instant& ready)
   }
 }
 
+namespace {
+
+bool refuses_foreign_holders(const tickets::request& r) {
+  return std::holds_alternative<tickets::force_release>(r) ||
+         std::holds_alternative<tickets::request_release>(r) ||
+         std::holds_alternative<tickets::end_hold>(r) || std::holds_alternative<tickets::ask_owner>(r);
+}
+
+}  // namespace
+
 void redis_store::account_for(const tickets::request& request, bool late, const redis::value& reply,
                               duration paused) {
   if (std::holds_alternative<tickets::list>(request)) return;
@@ -257,8 +267,7 @@ void redis_store::account_for(const tickets::request& request, bool late, const 
   if (const auto* heard = std::get_if<tickets::reply>(&answer)) {
     if (by_former_) return account_->executed_by_former(request, *heard, notifications_);
     account_->executed(request, late, *heard, notifications_, paused);
-  } else if (!std::holds_alternative<tickets::force_release>(request) &&
-             !std::holds_alternative<tickets::request_release>(request)) {
+  } else if (!refuses_foreign_holders(request)) {
     // Those refuse a foreign holder. To the first, a holder without its fence looks like one.
     in_->violated("the server refused: " + std::get<store::request_error>(answer).reason.message);
   }

@@ -55,33 +55,33 @@ std::string tag_in(std::uint16_t slot) {
   return std::to_string(table.at(slot));
 }
 
-namespace {
-
-/// A side key without its last word.
-std::string stem_of(const std::string& lock) {
-  if (lock.find('}') == std::string::npos) return "{" + lock + "}" + separator;
-  std::string tag{tag_of(lock)};
-  if (tag.empty()) tag = tag_in(slot_of(lock));
-  return "{" + tag + "}" + lock + separator;
+std::string side_key_stem(const std::string& lock) {
+  const bool has_brace = lock.find('}') != std::string::npos;
+  std::string tag{has_brace ? tag_of(lock) : std::string_view{}};
+  if (has_brace && tag.empty()) tag = tag_in(slot_of(lock));
+  std::string stem;
+  stem.reserve(lock.size() + tag.size() + 3);
+  stem += '{';
+  if (has_brace) stem.append(tag).append("}");
+  stem += lock;
+  if (!has_brace) stem += '}';
+  stem += separator;
+  return stem;
 }
-
-}  // namespace
 
 keys keys::of(std::string_view prefix, std::string_view name) {
   keys k;
-  k.lock.reserve(prefix.size() + name.size());
   k.lock.append(prefix).append(name);
-  const std::string stem = stem_of(k.lock);
+  const std::string stem = side_key_stem(k.lock);
   k.fence = stem + "fence";
   k.waiters = stem + "waiters";
   k.holders = stem + "holders";
   return k;
 }
 
-/// A side key of the name "", which no lock has.
-std::string guard_key(std::string_view prefix) { return stem_of(std::string{prefix}) + "guard"; }
+std::string guard_key(std::string_view prefix) { return side_key_stem(std::string{prefix}) + "guard"; }
 
-std::string quorum_key(std::string_view prefix) { return stem_of(std::string{prefix}) + "quorum"; }
+std::string quorum_key(std::string_view prefix) { return side_key_stem(std::string{prefix}) + "quorum"; }
 
 std::string key_for_shell(std::string_view key) {
   const std::size_t at = key.rfind(separator);
@@ -132,7 +132,7 @@ std::optional<std::string> lock_of_side_key(std::string_view key) {
   if (!key.starts_with('{') || end == std::string_view::npos || close > end) return std::nullopt;
   const std::string_view rest = key.substr(close + 1, end - close - 1);
   std::string lock{rest.empty() ? key.substr(1, close - 1) : rest};
-  if (stem_of(lock) != key.substr(0, end + 1)) return std::nullopt;
+  if (side_key_stem(lock) != key.substr(0, end + 1)) return std::nullopt;
   return lock;
 }
 

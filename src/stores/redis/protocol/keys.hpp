@@ -24,6 +24,9 @@ struct keys {
   [[nodiscard]] static keys of(std::string_view prefix, std::string_view name);
 };
 
+/// What the side keys of a lock's key begin with: they end in "fence", "waiters" and "holders".
+[[nodiscard]] std::string side_key_stem(const std::string& lock);
+
 /// The key in which a server keeps whose grants it knows: see failover_guard. One for each prefix, so that a
 /// user needs no rights beyond its prefix.
 [[nodiscard]] std::string guard_key(std::string_view prefix);

@@ -55,7 +55,7 @@ std::size_t listing::append_details(std::string& out) const {
   for (auto lock = found.begin(); lock != found.end() && n < names_at_once; ++lock, ++n) {
     // One script in full, because the server may not have it.
     begin_call(out, s, n == 0, 1, inspection::argument_count);
-    append_keys(out, keys::of({}, *lock));
+    append_keys(out, {}, *lock);
     inspection::append_arguments_of_summary(out);
   }
   return n;

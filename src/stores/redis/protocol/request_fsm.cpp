@@ -278,10 +278,10 @@ class request_fsm::speaker {
   }
   void operator()(const tickets::renew& r) const {
     begin_call(out_, {text::renew_sha1, text::renew}, in_full_, r.holds.size(), 1 + 2 * r.holds.size());
-    for (const store::hold& h : r.holds) append_keys(out_, keys::of(of_.in_->prefix, h.name));
+    for (const store::hold& h : r.holds) append_keys(out_, of_.in_->prefix, h.name);
     say(keep_);
     for (const store::hold& h : r.holds) {
-      say(h.owner.hex());
+      say(h.owner);
       say(milliseconds_in(h.ttl));
     }
   }
@@ -305,7 +305,7 @@ class request_fsm::speaker {
     begin(of_.in_->votes ? script{quorum_text::annotate_sha1, quorum_text::annotate}
                          : script{text::annotate_sha1, text::annotate},
           2);
-    say(r.owner.hex());
+    say(r.owner);
     say(store::text_of(r.metadata));
   }
   void operator()(const tickets::request_release& r) const { say_wish({}, r.first, r.last, r.reason); }
@@ -334,9 +334,13 @@ class request_fsm::speaker {
 
   void say(std::string_view t) const { append_bulk_string(out_, t); }
   void say(std::int64_t n) const { append_number(out_, n); }
+  void say(const owner_id& owner) const {
+    const auto digits = owner.hex_digits();
+    say(std::string_view{digits.data(), digits.size()});
+  }
   void begin(const script& s, std::size_t arguments) const {
     begin_call(out_, s, in_full_, 1, arguments + (is_paused_ ? 1 : 0));
-    append_keys(out_, keys::of(of_.in_->prefix, name_of(of_.request_)));
+    append_keys(out_, of_.in_->prefix, name_of(of_.request_));
   }
   void say_claim(const script& s, const store::claim& c, bool wait, std::optional<fencing_token> vote) const;
   /// A claim that is found begins a new ttl, because an earlier request may have been carried out late, and
@@ -344,21 +348,21 @@ class request_fsm::speaker {
   /// without a write gives replicas nothing to acknowledge.
   void say_look(const store::hold& h, std::string_view token) const {
     begin({text::look_sha1, text::look}, 4);
-    say(h.owner.hex());
+    say(h.owner);
     say(token);
     say(milliseconds_in(h.ttl));
     say(keep_);
   }
   void say_ballot(const script& s, const store::hold& h, std::string_view number_or_grant) const {
     begin(s, 4);
-    say(h.owner.hex());
+    say(h.owner);
     say(milliseconds_in(h.ttl));
     say(keep_);
     say(number_or_grant);
   }
   void say_end(const script& s, const owner_id& owner, std::size_t more_arguments) const {
     begin(s, 2 + more_arguments);
-    say(owner.hex());
+    say(owner);
     say(keep_);
   }
   void say_wish(std::string_view owner, fencing_token first, fencing_token last,
@@ -380,16 +384,18 @@ class request_fsm::speaker {
 void request_fsm::speaker::say_claim(const script& s, const store::claim& c, bool wait,
                                      std::optional<fencing_token> vote) const {
   begin(s, (takes_all(c) ? 5 : 7) + (vote ? 1 : 0));
-  const std::string ttl = std::to_string(milliseconds_in(store_ttl(c)));
-  say(c.owner.hex());
+  const std::int64_t ttl = milliseconds_in(store_ttl(c));
+  say(c.owner);
   say(ttl);
   say(keep_);
   say(wait ? "1" : "0");
-  std::string claim = of_.client_.hex();
+  const auto client = of_.client_.hex_digits();
+  std::string claim;
+  claim.reserve(160 + store::text_of(c.metadata).size());
+  claim.append(client.data(), client.size());
   if (of_.channels_ != nullptr) claim.append("{").append(tag_in(slot_of(of_.lock_key()))).append("}");
-  for (const std::string& part :
-       {std::to_string(store::weight_of(c)), std::to_string(store::capacity_of(c)), ttl})
-    claim.append(" ").append(part);
+  for (const std::int64_t part : {store::weight_of(c), store::capacity_of(c), ttl})
+    claim.append(" ").append(std::to_string(part));
   claim += ' ';
   if (vote) {
     claim.append("=").append(text_of(fencing_token{}));

@@ -14,11 +14,11 @@ constexpr std::int64_t most_elements = 1LL << 32U;
 constexpr std::size_t deepest = 16;
 
 void append_head(std::string& out, char type, std::size_t n) {
-  std::array<char, 24> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), n).ptr;
-  out += type;
-  out.append(digits.data(), end);
-  out += "\r\n";
+  std::array<char, 24> head{type};
+  char* const end = std::to_chars(head.data() + 1, head.data() + head.size() - 2, n).ptr;
+  end[0] = '\r';
+  end[1] = '\n';
+  out.append(head.data(), end + 2);
 }
 
 std::int64_t number_in(std::string_view text) {
@@ -34,10 +34,9 @@ std::int64_t number_in(std::string_view text) {
 
 void append_command(std::string& out, std::size_t arguments) { append_head(out, '*', arguments); }
 
-void append_bulk_string(std::string& out, std::string_view text) {
-  append_head(out, '$', text.size());
-  out += text;
-  out += "\r\n";
+void append_bulk_string(std::string& out, std::string_view text, std::string_view more) {
+  append_head(out, '$', text.size() + more.size());
+  out.append(text).append(more).append("\r\n", 2);
 }
 
 void append(std::string& out, std::initializer_list<std::string_view> arguments) {

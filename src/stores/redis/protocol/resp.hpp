@@ -16,7 +16,7 @@ namespace holdfast::redis {
 /// Appends the head of a command of so many arguments, its name included; `append_bulk_string` has to follow
 /// as often.
 void append_command(std::string& out, std::size_t arguments);
-void append_bulk_string(std::string& out, std::string_view text);
+void append_bulk_string(std::string& out, std::string_view text, std::string_view more = {});
 /// A whole command.
 void append(std::string& out, std::initializer_list<std::string_view> arguments);
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 
+#include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/resp.hpp"
 
 namespace holdfast::redis {
@@ -27,8 +28,13 @@ void begin_call(std::string& out, const script& s, bool in_full, std::size_t nam
   append_number(out, static_cast<std::int64_t>(key_count));
 }
 
-void append_keys(std::string& out, const keys& k) {
-  for (const std::string* key : {&k.lock, &k.fence, &k.waiters, &k.holders}) append_bulk_string(out, *key);
+void append_keys(std::string& out, std::string_view prefix, std::string_view name) {
+  std::string lock;
+  lock.reserve(prefix.size() + name.size());
+  lock.append(prefix).append(name);
+  append_bulk_string(out, lock);
+  const std::string stem = side_key_stem(lock);
+  for (const std::string_view last : {"fence", "waiters", "holders"}) append_bulk_string(out, stem, last);
 }
 
 }  // namespace holdfast::redis

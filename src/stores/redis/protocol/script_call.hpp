@@ -5,8 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "stores/redis/protocol/keys.hpp"
-
 namespace holdfast::redis {
 
 /// A script that the server carries out for a request.
@@ -19,7 +17,7 @@ struct script {
 /// arguments.
 /// \param in_full with the text of the script, not with its digest.
 void begin_call(std::string& out, const script& s, bool in_full, std::size_t names, std::size_t arguments);
-void append_keys(std::string& out, const keys& k);
+void append_keys(std::string& out, std::string_view prefix, std::string_view name);
 void append_number(std::string& out, std::int64_t n);
 
 }  // namespace holdfast::redis
