@@ -1,4 +1,4 @@
-// Servers that are too old for us.
+// The servers that the tests start, and those that are too old for us.
 
 #include "faults/faults.hpp"
 #include "support/redis_server.hpp"
@@ -9,6 +9,12 @@ namespace {
 using test::redis_server;
 using testing::HasSubstr;
 using testing::Not;
+
+TEST(redis_server_itself, is_the_one_that_was_asked_for) {
+  redis_server server;
+  const auto program = std::filesystem::path{redis_server::usual_program()}.filename().string();
+  EXPECT_THAT(server.ask({"INFO", "server"}), HasSubstr('/' + program + "\r\n"));
+}
 
 TEST(redis_servers, that_are_too_old_are_told_so_at_once) {
   const std::string program = HOLDFAST_TEST_SERVERS "/redis-5.0";
