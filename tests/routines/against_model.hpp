@@ -14,7 +14,9 @@ namespace holdfast::test {
 /// all cases.
 template <class Server, class Caller>
 void answers_as_the_model() {
-  const auto commands = *rc::gen::container<std::vector<command>>(any_command());
+  // Long ones from the first on: rapidcheck begins with few commands, and there are not many sequences.
+  constexpr int longest = 200;
+  const auto commands = *rc::gen::resize(longest, rc::gen::container<std::vector<command>>(any_command()));
   static Server server;
   static Caller real{server};
   static server_comparison comparison{real};

@@ -1,4 +1,4 @@
-// Many sessions at the same moment, and names that collations take for one another.
+// Many sessions at the same moment.
 
 #include <algorithm>
 #include <barrier>
@@ -68,39 +68,6 @@ INSTANTIATE_TEST_SUITE_P(at, mariadb_contention, testing::Values("READ COMMITTED
                            std::replace(name.begin(), name.end(), ' ', '_');
                            return name;
                          });
-
-/// Letters in many letter_variants: of other case, with marks composed or not, wide, double, invisible; and
-/// spaces.
-const std::vector<std::string>& letter_variants() {
-  static const std::vector<std::string> all{
-      "a",      "A",      "\u00e4", "a\u0308", "\u00c4", "\u00e0",     "\uff41",     "\u0430", "ss",
-      "\u00df", "\u1e9e", "SS",     " ",       "\u00a0", "\u3000",     "\u200b",     "\u00ad", "i",
-      "\u0131", "I",      "\u0130", "\ufb01",  "fi",     "\U0001f512", "\U0001f513", "\u03c3", "\u03c2",
-      "\u03a3", "'",      "\"",     "\\",      "%",      "_",          "\ufeff"};
-  return all;
-}
-
-/// As many names as make more than a million pairs; each is taken, and granted: it is no other's.
-TEST(names_at_mariadb, that_only_look_alike_are_different) {
-  std::set<std::string> names;
-  for (const std::string& first : letter_variants()) {
-    for (const std::string& second : letter_variants()) {
-      names.insert(first + second);
-      if (names.size() < 1'500) names.insert(std::string{"x"}.append(first).append(second));
-    }
-  }
-  for (int spaces = 0; spaces < 20; ++spaces)
-    names.insert(std::string{"x"}.append(static_cast<std::size_t>(spaces), ' '));
-  const std::size_t pairs = names.size() * (names.size() - 1) / 2;
-  ASSERT_GT(pairs, 1'000'000U);
-
-  procedure_fixture at;
-  at.console().ask("SET NAMES latin1 COLLATE latin1_german2_ci");  // what a session is set to is all the same
-  for (const std::string& name : names) ASSERT_EQ(at.acquire(name, 1, "FALSE").at(0), "0") << name;
-  std::set<std::string> stored;
-  for (const auto& row : at.ask("SELECT hex(name) FROM {locks}")) stored.insert(row.at(0));
-  EXPECT_EQ(stored.size(), names.size());
-}
 
 }  // namespace
 }  // namespace holdfast::test

@@ -4,10 +4,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
-#include <future>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -24,7 +24,6 @@ using testing::IsEmpty;
 using row = mariadb_console::row;
 
 constexpr auto wait_limit = 60s;
-constexpr unsigned cut_short = 1317;
 
 /// Asks again and again until the answer is this. What is asked about happens at the server, which tells
 /// nobody.
@@ -42,82 +41,35 @@ class mariadb_notifications : public testing::Test {
   std::unique_ptr<mariadb_console> open_connection(const mariadb_console::account& login = {
                                                        "holdfast", "secret", "holdfast"}) {
     auto connection = procedure_fixture::server().console(login);
-    connection->ask("DO GET_LOCK(" + lock + ", 0)");
+    connection->ask("DO GET_LOCK(concat('holdfast:', lower(hex(" + procedure_fixture::id(200) + "))), 0)");
     return connection;
   }
   std::string listen_call(std::string_view seen = "''", int seconds = 60) {
     return "CALL " + at.names().quoted("listen") + '(' + procedure_fixture::id(200) + ", " +
            std::string{seen} + ", " + std::to_string(seconds) + ')';
   }
-  /// The token of its notification. KILL QUERY ends the call in an error, or only its sleep; servers
-  /// differ.
-  std::string answer(mariadb_console& connection) {
-    try {
-      return only(connection.ask(listen_call()));
-    } catch (const mariadb_error& e) {
-      EXPECT_EQ(e.number(), cut_short);
-    }
-    return only(connection.ask(listen_call()));
-  }
-  static std::string only(const mariadb_console::rows& notifications) {
-    return notifications.size() == 1 ? notifications[0].at(1)
-                                     : "notifications: " + std::to_string(notifications.size());
-  }
-  /// Notified while it sleeps, it wakes long before the end of its nap.
-  void expect_woken_by_hand_over(mariadb_console& connection) {
-    const auto id = connection.value("SELECT CONNECTION_ID()");
-    auto sleep = std::async(std::launch::async, [&] { return answer(connection); });
-    expect_soon([&] {
-      return procedure_fixture::server().number(
-                 "SELECT count(*) FROM information_schema.processlist WHERE state = 'User lock' AND id = " +
-                 id) == 1;
-    });
-    hand_over();
-    ASSERT_EQ(sleep.wait_for(wait_limit / 2), std::future_status::ready);
-    EXPECT_EQ(sleep.get(), second);
-  }
-  void hand_over() {
-    const auto first = at.acquire("stock", 1);
-    second = at.acquire("stock", 2).at(1);
-    EXPECT_THAT(at.call("release", procedure_fixture::literal("stock") + ", " + procedure_fixture::id(1) +
-                                       ", " + first.at(1)),
+  /// \return the token of the claim that is granted.
+  std::string hand_over() {
+    const auto first = at.acquire("stock", 1).at(1);
+    const auto second = at.acquire("stock", 2).at(1);
+    EXPECT_THAT(at.call("release",
+                        procedure_fixture::literal("stock") + ", " + procedure_fixture::id(1) + ", " + first),
                 ElementsAre(row{"1"}));
+    return second;
   }
 
   procedure_fixture at;
-  std::string second;  // the token of the claim that is granted by hand_over
-  const std::string lock = "concat('holdfast:', lower(hex(" + procedure_fixture::id(200) + ")))";
 };
 
-TEST_F(mariadb_notifications, a_kill_ends_the_sleep_and_the_notification_is_there) {
-  const auto connection = open_connection();
-  expect_woken_by_hand_over(*connection);
-}
-
-TEST_F(mariadb_notifications, a_kill_between_two_calls_is_not_needed) {
-  const auto connection = open_connection();
-  hand_over();
-  EXPECT_EQ(answer(*connection), second);
-}
-
 TEST_F(mariadb_notifications, notifications_stay_until_they_have_been_seen) {
-  hand_over();
+  const auto token = hand_over();
   const auto connection = open_connection();
   EXPECT_EQ(connection->ask(listen_call()).size(), 1U);
   EXPECT_EQ(connection->ask(listen_call()).size(), 1U);
   const std::string seen =
-      "concat(" + procedure_fixture::id(2) + ", unhex(lpad(hex(" + second + "), 16, '0')))";
+      "concat(" + procedure_fixture::id(2) + ", unhex(lpad(hex(" + token + "), 16, '0')))";
   EXPECT_THAT(connection->ask(listen_call(seen, 0)), IsEmpty());
   EXPECT_EQ(at.ask("SELECT count(*) FROM {words}"), (procedure_fixture::rows{{"0"}}));
-}
-
-// A call of a procedure runs in the name of whoever made it, and so does KILL QUERY.
-TEST_F(mariadb_notifications, a_connection_of_another_user_is_notified_as_well) {
-  const std::string user = at.table() + "_worker";
-  procedure_fixture::server().ask("CREATE USER " + user + "@'%'");
-  procedure_fixture::server().ask("GRANT EXECUTE ON holdfast.* TO " + user + "@'%'");
-  const auto connection = open_connection({user, "", "holdfast"});
-  expect_woken_by_hand_over(*connection);
 }
 
 TEST_F(mariadb_notifications, a_connection_that_is_not_listening_hinders_nobody) {
@@ -128,7 +80,7 @@ TEST_F(mariadb_notifications, a_connection_that_is_not_listening_hinders_nobody)
 }
 
 /// What the link has, beside a procedure fixture whose claims are its client's.
-class mariadb_listener : public testing::Test {
+class mariadb_listener : public mariadb_notifications {
  protected:
   using notifications = mariadb::listener::notifications;
 
@@ -138,6 +90,12 @@ class mariadb_listener : public testing::Test {
     to.password = runtime::password{"secret"};
     to.database = to.schema = "holdfast";
     to.table = at.table();
+  }
+  void listen() {
+    listener_.emplace(to,
+                      [this](const owner_id& of, const notifications& received) { take_in(of, received); });
+    listener_->serve(client());
+    listener_->begin();
   }
   void take_in(const owner_id& of, const notifications& received) {
     EXPECT_EQ(of, client());
@@ -154,23 +112,19 @@ class mariadb_listener : public testing::Test {
     bytes[1] = 200;
     return owner_id{bytes};
   }
-  bool hangs() {
-    return at.console().value("SELECT IS_USED_LOCK('holdfast:" + client().hex() + "')") != "NULL";
-  }
+  /// The session that hangs there; "NULL" if there is none.
+  std::string hung() { return at.console().value("SELECT IS_USED_LOCK('holdfast:" + client().hex() + "')"); }
 
-  procedure_fixture at;
   mariadb::settings to;
   std::mutex mutex;
   std::condition_variable changed;
   notifications received_;
+  std::optional<mariadb::listener> listener_;
 };
 
 /// A lost KILL QUERY would be a notification that comes with the next nap's end, fifteen seconds later.
 TEST_F(mariadb_listener, no_notification_is_lost_whenever_it_comes) {
-  mariadb::listener listener{
-      to, [this](const owner_id& of, const notifications& received) { take_in(of, received); }};
-  listener.serve(client());
-  listener.begin();
+  listen();
   auto holder = at.acquire("stock", 1).at(1);
   constexpr int hand_overs = 300;
   for (int i = 1; i <= hand_overs; ++i) {
@@ -185,10 +139,7 @@ TEST_F(mariadb_listener, no_notification_is_lost_whenever_it_comes) {
 }
 
 TEST_F(mariadb_listener, notifications_of_many_at_once_come_once_each) {
-  mariadb::listener listener{
-      to, [this](const owner_id& of, const notifications& received) { take_in(of, received); }};
-  listener.serve(client());
-  listener.begin();
+  listen();
   const auto writer = at.acquire("stock", 1).at(1);
   constexpr int readers = 600;  // more than one answer brings
   for (int i = 0; i < readers; ++i) at.acquire("stock", 2 + i, "TRUE", 1);
@@ -201,20 +152,15 @@ TEST_F(mariadb_listener, notifications_of_many_at_once_come_once_each) {
 }
 
 TEST_F(mariadb_listener, a_connection_that_was_killed_hangs_itself_up_again) {
-  mariadb::listener listener{
-      to, [this](const owner_id& of, const notifications& received) { take_in(of, received); }};
-  listener.serve(client());
-  listener.begin();
-  expect_soon([this] { return hangs(); });
-  const auto former = at.console().value("SELECT IS_USED_LOCK('holdfast:" + client().hex() + "')");
+  listen();
+  std::string former = "NULL";
+  expect_soon([&] { return (former = hung()) != "NULL"; });
   at.console().ask("KILL " + former);
   expect_soon([&] {
-    const auto now = at.console().value("SELECT IS_USED_LOCK('holdfast:" + client().hex() + "')");
+    const auto now = hung();
     return now != former && now != "NULL";
   });
-  const auto first = at.acquire("stock", 1).at(1);
-  at.acquire("stock", 2);
-  at.call("release", procedure_fixture::literal("stock") + ", " + procedure_fixture::id(1) + ", " + first);
+  hand_over();
   EXPECT_TRUE(hears(1));
 }
 
@@ -222,10 +168,7 @@ TEST_F(mariadb_listener, naps_do_not_fill_the_slow_log) {
   auto& server = procedure_fixture::server();
   server.ask("SET GLOBAL log_output = 'TABLE', GLOBAL slow_query_log = 1, GLOBAL long_query_time = 0.001");
   server.ask("TRUNCATE mysql.slow_log");
-  mariadb::listener listener{
-      to, [this](const owner_id& of, const notifications& received) { take_in(of, received); }};
-  listener.serve(client());
-  listener.begin();
+  listen();
   const auto sleeps = [&] {
     return server.number(
                "SELECT count(*) FROM information_schema.processlist WHERE state = 'User lock' AND time_ms > "
@@ -233,9 +176,7 @@ TEST_F(mariadb_listener, naps_do_not_fill_the_slow_log) {
                client().hex() + "')") == 1;
   };
   expect_soon(sleeps);
-  const auto first = at.acquire("stock", 1).at(1);
-  at.acquire("stock", 2);
-  at.call("release", procedure_fixture::literal("stock") + ", " + procedure_fixture::id(1) + ", " + first);
+  hand_over();
   ASSERT_TRUE(hears(1));
   expect_soon(sleeps);  // the next; the first has been logged by now, if it ever is
   const auto logged = server.number("SELECT count(*) FROM mysql.slow_log WHERE sql_text LIKE '%listen%'");

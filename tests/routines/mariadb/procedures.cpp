@@ -1,4 +1,5 @@
-// The procedures one by one, as a server carries them out.
+// What the procedures leave in the tables, and what their answers do not tell: those are compared with the
+// model by `mariadb_model.*`.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,12 +28,6 @@ class procedures : public testing::Test {
   procedure_fixture at;
 };
 
-TEST_F(procedures, a_free_name_is_granted) {
-  const row first = at.acquire("stock", 1);
-  EXPECT_EQ(first.at(0), "0");
-  EXPECT_THAT((row{first.begin() + 2, first.end()}), ElementsAre("1", "1", "NULL"));
-}
-
 TEST_F(procedures, tokens_are_the_servers_time_and_rise) {
   const auto before = at.console().number("SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)");
   const auto first = at.token_of(at.acquire("stock", 1));
@@ -41,38 +36,6 @@ TEST_F(procedures, tokens_are_the_servers_time_and_rise) {
   EXPECT_LE(first, after);
   at.ask("UPDATE {locks} SET token = token + 3600000000");  // a clock that was ahead, and was set back
   EXPECT_EQ(at.token_of(at.acquire("stock", 2)), first + 3'600'000'001);
-}
-
-TEST_F(procedures, a_held_name_queues_or_refuses) {
-  at.acquire("stock", 1);
-  const row waits = at.acquire("stock", 2);
-  EXPECT_THAT((row{waits.begin() + 2, waits.begin() + 4}), ElementsAre("0", "1"));
-  EXPECT_GT(std::stoll(waits.at(4)), 50'000'000);
-  EXPECT_EQ(at.acquire("stock", 3, "FALSE"), (row{"1", "NULL", "NULL", "NULL", "NULL"}));
-  const row behind = at.acquire("stock", 4);
-  EXPECT_THAT((row{behind.begin() + 2, behind.begin() + 4}), ElementsAre("0", "0"));
-  EXPECT_EQ(at.ask("SELECT count(*) FROM {claims}").at(0).at(0), "3");  // what was refused left nothing
-}
-
-TEST_F(procedures, another_capacity_is_told) {
-  at.acquire("stock", 1, "TRUE", 1, 3);
-  EXPECT_EQ(at.acquire("stock", 2, "TRUE", 1, 4), (row{"2", "3", "NULL", "NULL", "NULL"}));
-}
-
-TEST_F(procedures, a_release_hands_over_and_leaves_a_notification) {
-  const auto first = at.token_of(at.acquire("stock", 1));
-  const auto second = at.token_of(at.acquire("stock", 2));
-  EXPECT_THAT(at.call("release", procedure_fixture::literal("stock") + ", " + procedure_fixture::id(2) +
-                                     ", " + std::to_string(first)),
-              ElementsAre(row{"0"}));  // not its owner
-  EXPECT_THAT(at.call("release", procedure_fixture::literal("stock") + ", " + procedure_fixture::id(1) +
-                                     ", " + std::to_string(first)),
-              ElementsAre(row{"1"}));
-  EXPECT_THAT(at.ask("SELECT token, granted FROM {locks}"),
-              ElementsAre(row{std::to_string(second), std::to_string(second)}));
-  EXPECT_THAT(at.ask("SELECT hex(client) = hex(" + procedure_fixture::id(200) + "), hex(owner) = hex(" +
-                     procedure_fixture::id(2) + "), token FROM {words}"),
-              ElementsAre(row{"1", "1", std::to_string(second)}));
 }
 
 // A client that ends before it has fetched them would leave them for an hour.
@@ -122,64 +85,6 @@ TEST_F(procedures, a_row_that_somebody_keeps_locked_costs_no_other_hold) {
     EXPECT_EQ(at.call("renew", batch_of(holds)), (procedure_fixture::rows{{"1101"}}));
     EXPECT_EQ(at.console().value("SELECT @@SESSION.innodb_lock_wait_timeout"), "2");
   }
-}
-
-TEST_F(procedures, readers_are_granted_together_and_a_writer_ends_the_row) {
-  const auto writer = at.token_of(at.acquire("stock", 1));
-  for (int reader = 2; reader <= 4; ++reader) at.acquire("stock", reader, "TRUE", 1);
-  at.acquire("stock", 5);
-  at.acquire("stock", 6, "TRUE", 1);
-  at.call("release", procedure_fixture::literal("stock") + ", " + procedure_fixture::id(1) + ", " +
-                         std::to_string(writer));
-  EXPECT_EQ(
-      at.ask("SELECT count(*) FROM {claims} c JOIN {locks} l ON c.name = l.name AND c.token <= l.granted"),
-      (procedure_fixture::rows{{"3"}}));
-  EXPECT_EQ(at.ask("SELECT count(*) FROM {words}"), (procedure_fixture::rows{{"3"}}));
-}
-
-TEST_F(procedures, a_claim_is_found_and_withdrawn_by_its_owner) {
-  at.acquire("stock", 1);
-  const row waits = at.acquire("stock", 2);
-  const auto found = at.call("find", procedure_fixture::literal("stock") + ", " + procedure_fixture::id(2));
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_THAT((row{found[0].begin(), found[0].begin() + 3}), ElementsAre(waits.at(1), "0", "1"));
-  EXPECT_THAT(at.call("withdraw", procedure_fixture::literal("stock") + ", " + procedure_fixture::id(2)),
-              ElementsAre(row{"1"}));
-  EXPECT_THAT(at.call("withdraw", procedure_fixture::literal("stock") + ", " + procedure_fixture::id(2)),
-              ElementsAre(row{"0"}));
-  EXPECT_THAT(at.call("find", procedure_fixture::literal("stock") + ", " + procedure_fixture::id(2)),
-              IsEmpty());
-  EXPECT_THAT(at.call("find", procedure_fixture::literal("none") + ", " + procedure_fixture::id(2)),
-              IsEmpty());
-}
-
-TEST_F(procedures, a_look_tells_the_place_from_before_it_serves) {
-  const auto holder = at.acquire("stock", 1);
-  const auto waiter = at.acquire("stock", 2);
-  at.ask("UPDATE {claims} SET expires = 1 WHERE token = " + holder.at(1));
-  const auto look = procedure_fixture::literal("stock") + ", " + procedure_fixture::id(2) + ", " +
-                    waiter.at(1) + ", 60000000";
-  EXPECT_THAT(at.call("look", look), ElementsAre(row{waiter.at(1), "0", "1", "NULL"}));
-  const auto again = at.call("look", look);
-  ASSERT_EQ(again.size(), 1U);
-  EXPECT_EQ(again[0].at(1), "1");
-  EXPECT_EQ(at.ask("SELECT count(*) FROM {claims}"),
-            (procedure_fixture::rows{{"1"}}));  // the dead one is buried
-  EXPECT_THAT(at.call("look", procedure_fixture::literal("stock") + ", " + procedure_fixture::id(1) + ", " +
-                                  holder.at(1) + ", 1"),
-              IsEmpty());
-}
-
-TEST_F(procedures, holders_released_by_force_are_told_and_the_next_are_granted) {
-  const auto first = at.acquire("stock", 1);
-  const auto second = at.acquire("stock", 2);
-  const std::string upto_first = ", 0, " + first.at(1);
-  EXPECT_THAT(at.call("evict", procedure_fixture::literal("stock") + upto_first), ElementsAre(row{"1"}));
-  EXPECT_THAT(at.call("evict", procedure_fixture::literal("none") + upto_first), ElementsAre(row{"0"}));
-  EXPECT_THAT(at.call("evict", procedure_fixture::literal("stock") + upto_first), ElementsAre(row{"0"}))
-      << "the second hold has a higher token";
-  EXPECT_THAT(at.ask("SELECT token FROM {words} ORDER BY token"),
-              ElementsAre(row{'-' + first.at(1)}, row{second.at(1)}));
 }
 
 TEST_F(procedures, a_lowered_writer_lets_readers_in_and_may_be_lowered_again) {
