@@ -24,43 +24,29 @@ class bench : public command_test {
   void SetUp() override { std::filesystem::create_directory(file("tmp")); }
 };
 
-TEST_F(bench, pair) {
-  const auto measured = measure({"pair", "--count", "50"});
-  EXPECT_EQ(measured["scenario"], "pair");
-  EXPECT_EQ(measured["count"], 50);
-  EXPECT_GT(measured["p50_us"], 0);
-  EXPECT_GE(measured["p90_us"], measured["p50_us"]);
-  EXPECT_GE(measured["p99_us"], measured["p90_us"]);
-  EXPECT_GE(measured["p999_us"], measured["p99_us"]);
-  EXPECT_GT(measured["per_s"], 0);
-}
-
-TEST_F(bench, pair_with_several_threads) {
-  const auto measured = measure({"pair", "--count", "200", "--concurrency", "4"});
-  EXPECT_EQ(measured["count"], 200) << "shared among the threads, not for each";
-  EXPECT_EQ(measured["concurrency"], 4);
-  EXPECT_GT(measured["p50_us"], 0);
-}
-
-TEST_F(bench, pair_of_several_names) {
-  const auto measured = measure({"pair", "--count", "50", "--names", "8"});
-  EXPECT_EQ(measured["count"], 50);
-  EXPECT_EQ(measured["names"], 8);
-  EXPECT_GT(measured["p50_us"], 0);
-}
-
-TEST_F(bench, term) {
-  const auto measured = measure({"term", "--count", "50", "--concurrency", "2"});
-  EXPECT_EQ(measured["scenario"], "term");
-  EXPECT_EQ(measured["count"], 50);
-  EXPECT_GT(measured["p50_us"], 0);
-  EXPECT_GT(measured["per_s"], 0);
-}
-
-TEST_F(bench, spread) {
-  const auto measured = measure({"spread", "--count", "100", "--concurrency", "16"});
-  EXPECT_EQ(measured["count"], 100);
-  EXPECT_GT(measured["per_s"], 0);
+TEST_F(bench, measures_as_often_as_it_is_asked) {
+  struct row {
+    strings arguments;
+    json figures;
+  };
+  for (const auto& [arguments, figures] : {
+           row{{"pair", "--count", "50"}, {{"scenario", "pair"}, {"count", 50}}},
+           // Shared among the threads, not for each:
+           row{{"pair", "--count", "200", "--concurrency", "4"}, {{"count", 200}, {"concurrency", 4}}},
+           row{{"pair", "--count", "50", "--names", "8"}, {{"count", 50}, {"names", 8}}},
+           row{{"term", "--count", "50", "--concurrency", "2"}, {{"scenario", "term"}, {"count", 50}}},
+           row{{"spread", "--count", "100", "--concurrency", "16"}, {{"count", 100}}},
+       }) {
+    SCOPED_TRACE(testing::PrintToString(arguments));
+    auto measured = measure(arguments);
+    for (const auto& [name, value] : figures.items()) EXPECT_EQ(measured[name], value) << name;
+    EXPECT_GT(measured["per_s"], 0);
+    if (arguments.front() == "spread") continue;  // it does not measure one by one
+    EXPECT_GT(measured["p50_us"], 0);
+    EXPECT_GE(measured["p90_us"], measured["p50_us"]);
+    EXPECT_GE(measured["p99_us"], measured["p90_us"]);
+    EXPECT_GE(measured["p999_us"], measured["p99_us"]);
+  }
 }
 
 TEST_F(bench, handoff) {

@@ -97,22 +97,16 @@ class bench_on_redis : public command_test {
   }
 };
 
-TEST_F(bench_on_redis, a_pair_is_two_commands) {
-  redis_server server;
-  expect_pairs(server, server.url());
-}
-
-TEST_F(bench_on_redis, a_pair_is_two_commands_with_a_password_in_a_database_and_through_a_unix_socket) {
-  redis_server server{{.password = "se:cret@/%25"}};
+TEST_F(bench_on_redis, a_pair_is_two_commands_whatever_the_way_to_the_server) {
+  redis_server plain;
+  expect_pairs(plain, plain.url());
+  redis_server locked{{.password = "se:cret@/%25"}};
   const std::string escaped = "se%3Acret%40%2F%2525";
-  const auto port = std::to_string(server.port());
-  expect_pairs(server, "redis://default:" + escaped + "@127.0.0.1:" + port + "/3?failover_guard=0");
-  expect_pairs(server, "unix:" + server.socket() + "?db=2&failover_guard=0&password=" + escaped);
-}
-
-TEST_F(bench_on_redis, a_pair_is_two_commands_over_tls) {
-  redis_server server{{.tls = true}};
-  expect_pairs(server, server.tls_url());
+  const auto port = std::to_string(locked.port());
+  expect_pairs(locked, "redis://default:" + escaped + "@127.0.0.1:" + port + "/3?failover_guard=0");
+  expect_pairs(locked, "unix:" + locked.socket() + "?db=2&failover_guard=0&password=" + escaped);
+  redis_server hidden{{.tls = true}};
+  expect_pairs(hidden, hidden.tls_url());
 }
 
 TEST_F(bench_on_redis, a_hand_over_is_a_place_in_the_queue_a_release_and_a_look) {

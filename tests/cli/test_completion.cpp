@@ -11,26 +11,23 @@ using testing::Not;
 
 class completion : public command_test {
  protected:
-  /// What bash offers after this line; the last word is being typed.
-  std::string bash_offers(const strings& line) {
+  /// What bash offers if readline has set its variables so.
+  std::string bash_offers_with(const std::string& variables) {
     write_file(file("completion.bash"), holdfast({"completion", "bash"}).out);
-    std::string script = "source $D/completion.bash; COMP_WORDS=(" HOLDFAST_COMMAND;
-    for (const auto& word : line) script += " '" + word + "'";
-    script +=
-        "); COMP_CWORD=" + std::to_string(line.size()) + "; _holdfast; printf '%s\\n' \"${COMPREPLY[@]}\"";
+    const std::string script =
+        "source $D/completion.bash; " + variables + "; _holdfast; printf '%s\n' \"${COMPREPLY[@]}\"";
     process bash{scratch_, {"bash", "--norc", "-c", script}, {environment(), ""}};
     const auto said = bash.wait();
     EXPECT_EQ(said.err, "");
-    return "\n" + said.out;
+    return said.out;
+  }
+  /// What it offers after this line; the last word is being typed.
+  std::string bash_offers(const strings& line) {
+    std::string words = "COMP_WORDS=(" HOLDFAST_COMMAND;
+    for (const auto& word : line) words += " '" + word + "'";
+    return "\n" + bash_offers_with(words + "); COMP_CWORD=" + std::to_string(line.size()));
   }
 };
-
-TEST_F(completion, of_bash_has_no_syntax_error) {
-  write_file(file("script"), holdfast({"completion", "bash"}).out);
-  process check{scratch_, {"bash", "-n", file("script")}, {}};
-  const auto said = check.wait();
-  EXPECT_EQ(said.status, 0) << said.err;
-}
 
 TEST_F(completion, knows_commands_options_and_choices) {
   EXPECT_THAT(bash_offers({""}), HasSubstr("\nrelease\n"));
@@ -64,15 +61,13 @@ TEST_F(completion, asks_the_store_that_stands_on_the_line) {
   const auto other = "sqlite:" + file("other.db");
   holdfast({"run", "elsewhere", "--store", other, "--", "true"});
   holdfast({"run", "here", "--", "true"});
-  write_file(file("completion.bash"), holdfast({"completion", "bash"}).out);
   for (const auto& option : {"--store " + other, "--store=" + other}) {
     // As readline has it: COMP_WORDS is split at colons and equals signs, COMP_LINE is not.
-    const auto script = "source $D/completion.bash; COMP_LINE='holdfast show " + option +
-                        " '; COMP_POINT=${#COMP_LINE}; COMP_WORDS=(" HOLDFAST_COMMAND
-                        " show --store sqlite : /x ''); COMP_CWORD=6; _holdfast; "
-                        "printf '%s\n' \"${COMPREPLY[@]}\"";
-    process bash{scratch_, {"bash", "--norc", "-c", script}, {environment(), ""}};
-    EXPECT_EQ(bash.wait().out, "elsewhere\n") << option;
+    EXPECT_EQ(bash_offers_with("COMP_LINE='holdfast show " + option +
+                               " '; COMP_POINT=${#COMP_LINE}; COMP_WORDS=(" HOLDFAST_COMMAND
+                               " show --store sqlite : /x ''); COMP_CWORD=6"),
+              "elsewhere\n")
+        << option;
   }
 }
 
@@ -80,7 +75,6 @@ TEST_F(completion, goes_on_with_names_that_are_quoted_or_have_colons) {
   for (const std::string name : {"night run", "jobs:nightly", "a\"b $c", "x!!"}) {
     EXPECT_EQ(holdfast({"run", name, "--", "true"}).status, 0);
   }
-  write_file(file("completion.bash"), holdfast({"completion", "bash"}).out);
   struct typed {
     std::string line;  // what readline has as the last word of it follows
     std::string word;
@@ -98,30 +92,27 @@ TEST_F(completion, goes_on_with_names_that_are_quoted_or_have_colons) {
                            typed{"\"x", "\"x", ""}}) {
     write_file(file("line"), "holdfast show " + each.line);
     write_file(file("word"), each.word);
-    const std::string script =
-        "source $D/completion.bash; COMP_LINE=$(<$D/line); COMP_POINT=${#COMP_LINE}; "
-        "COMP_WORDS=(" HOLDFAST_COMMAND
-        " show \"$(<$D/word)\"); COMP_CWORD=2; _holdfast; "
-        "printf '%s\n' \"${COMPREPLY[@]}\"";
-    process bash{scratch_, {"bash", "--norc", "-c", script}, {environment(), ""}};
-    EXPECT_EQ(bash.wait().out, each.offered + "\n") << each.line;
+    EXPECT_EQ(
+        bash_offers_with("COMP_LINE=$(<$D/line); COMP_POINT=${#COMP_LINE}; COMP_WORDS=(" HOLDFAST_COMMAND
+                         " show \"$(<$D/word)\"); COMP_CWORD=2"),
+        each.offered + "\n")
+        << each.line;
   }
 }
 
 TEST_F(completion, of_a_value_offers_no_name) {
   EXPECT_EQ(holdfast({"run", "nightly", "--", "true"}).status, 0);
-  write_file(file("completion.bash"), holdfast({"completion", "bash"}).out);
   for (const std::string previous : {"--wait", "--permits", "-E", "run"}) {
-    const auto script = "source $D/completion.bash; COMP_LINE='holdfast run " + previous +
-                        " '; COMP_POINT=${#COMP_LINE}; COMP_WORDS=(" HOLDFAST_COMMAND " run " + previous +
-                        " ''); COMP_CWORD=3; _holdfast; printf '%s\n' \"${COMPREPLY[@]}\"";
-    process bash{scratch_, {"bash", "--norc", "-c", script}, {environment(), ""}};
-    EXPECT_EQ(bash.wait().out, previous == "run" ? "nightly\n" : "\n") << previous;
+    EXPECT_EQ(bash_offers_with("COMP_LINE='holdfast run " + previous +
+                               " '; COMP_POINT=${#COMP_LINE}; COMP_WORDS=(" HOLDFAST_COMMAND " run " +
+                               previous + " ''); COMP_CWORD=3"),
+              previous == "run" ? "nightly\n" : "\n")
+        << previous;
   }
 }
 
-TEST_F(completion, of_the_others_has_no_syntax_error) {
-  for (const auto* shell : {"zsh", "fish"}) {
+TEST_F(completion, has_no_syntax_error) {
+  for (const auto* shell : {"bash", "zsh", "fish"}) {
     write_file(file(shell), holdfast({"completion", shell}).out);
     process check{scratch_, {shell, "-n", file(shell)}, {}};
     const auto said = check.wait();

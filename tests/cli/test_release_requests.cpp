@@ -127,16 +127,5 @@ TEST_F(release_requests, end_the_term_of_a_leader) {
   EXPECT_EQ(holdfast({"leader", "boss"}).status, 1);
 }
 
-TEST_F(release_requests, are_refused_with_mistakes) {
-  EXPECT_EQ(holdfast({"release", "x"}).status, 64);
-  EXPECT_EQ(holdfast({"release", "x", "--ask", "--force"}).status, 64);
-  EXPECT_EQ(holdfast({"release", "x", "--force", "--reason", "why"}).status, 64);
-  EXPECT_EQ(holdfast({"release", "x", "--ask", "--reason", "two\nlines"}).status, 64);
-  EXPECT_EQ(holdfast({"release", "x", "--ask", "--reason", std::string(201, 'x')}).status, 64);
-  const auto signal = holdfast({"run", "x", "--on-request", "KILL", "--", "true"});
-  EXPECT_EQ(signal.status, 64);
-  EXPECT_THAT(signal.err, HasSubstr("'KILL' is not a signal"));
-}
-
 }  // namespace
 }  // namespace holdfast::test

@@ -72,14 +72,6 @@ TEST_F(run_loss, tells_of_it_in_json) {
   EXPECT_EQ(lines[0]["command_status"], 128 + SIGTERM);
 }
 
-// When, is a matter of lease_plan and of the supervisor, which have tests of their own.
-TEST_F(run_loss, kills_who_does_not_listen) {
-  auto wrapper = start_deaf("12s");
-  EXPECT_EQ(holdfast({"release", "--force", "x"}).status, 0);
-  EXPECT_TRUE(all_dead());
-  EXPECT_EQ(wrapper->wait().status, 76);
-}
-
 // The shell ends with SIGTERM at once, and what it has started tidies up.
 TEST_F(run_loss, leaves_the_rest_of_the_group_the_time_that_the_command_has) {
   auto wrapper =
@@ -92,16 +84,6 @@ TEST_F(run_loss, leaves_the_rest_of_the_group_the_time_that_the_command_has) {
   write_file(file("go"), "");
   EXPECT_EQ(wrapper->wait().status, 76);
   EXPECT_EQ(contents(file("log")), "tidy\n");
-}
-
-TEST_F(run_loss, kills_the_rest_of_the_group_that_does_not_listen) {
-  auto wrapper = start_holder("x", {"--ttl", "12s"},
-                              "sh -c 'trap \"\" TERM; echo $$ >$D/rest; while :; do sleep 0.01; done' &\n"
-                              "exec sleep 1000");
-  ASSERT_TRUE(eventually([&] { return contents(file("rest")).ends_with('\n'); }));
-  EXPECT_EQ(holdfast({"release", "--force", "x"}).status, 0);
-  EXPECT_EQ(wrapper->wait().status, 76);
-  EXPECT_TRUE(eventually([&] { return is_dead(std::stoi(contents(file("rest")))); }));
 }
 
 TEST_F(run_loss, a_nested_run_withdraws_its_claim) {

@@ -67,11 +67,5 @@ TEST_F(run_rests, a_grace_follows_a_holder_that_was_killed) {
   EXPECT_EQ(next.status, 75) << next.err;
 }
 
-TEST_F(run_rests, times_that_cannot_be_are_refused) {
-  EXPECT_EQ(holdfast({"run", "job", "--grace", "2h", "--", "true"}).status, 64);
-  EXPECT_EQ(holdfast({"run", "job", "--at-least", "2d", "--", "true"}).status, 64);
-  EXPECT_EQ(holdfast({"elect", "job", "--at-least", "1s", "--", "true"}).status, 64);
-}
-
 }  // namespace
 }  // namespace holdfast::test

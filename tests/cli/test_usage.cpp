@@ -106,10 +106,28 @@ INSTANTIATE_TEST_SUITE_P(
         bad_line{{"run", "x\ny", "--", "true"}, ""}, bad_line{{"run", "", "--", "true"}, ""},
         bad_line{{"run", "job", "--and", "job", "--", "true"}, "--and: the name 'job' is given twice"},
         bad_line{{"elect", "x", "--value", "", "--", "true"}, "--value: the value is empty"},
+        bad_line{{"elect", "x", "--value", std::string(5000, 'x'), "--", "true"}, "at most 4096 bytes"},
+        bad_line{{"elect", "x"}, "no command to run is given"}, bad_line{{"leader"}, "NAME is required"},
+        bad_line{{"elect", "x", "--at-least", "1s", "--", "true"}, "unexpected arguments: --at-least 1s"},
+        bad_line{{"run", "x", "--at-least", "2d", "--", "true"}, "'2d' is not between 0 and 24h"},
+        bad_line{{"run", "x", "--grace", "2h", "--", "true"}, "'2h' is not between 0 and 1h"},
+        bad_line{{"run", "x", "--on-request", "KILL", "--", "true"}, "'KILL' is not a signal"},
+        // Dashes behind which there would be a command, but no name before them.
+        bad_line{{"run", "--", "echo", "--", "backup"}, "NAME is required"},
+        bad_line{{"run", "-qE", "5", "--", "echo", "--", "x"}, "NAME is required"},
+        bad_line{{"run", "--", "-n", "echo", "--", "x"}, "NAME is required"},
+        bad_line{{"elect", "--once", "--", "echo", "--", "backup"}, "NAME is required"},
         bad_line{{"show", std::string(600, 'n')}, ""}, bad_line{{"show", "\xff\xfe"}, ""},
         bad_line{{"show"}, "NAME"}, bad_line{{"ls", "--store", "gopher://x"}, "gopher"},
         bad_line{{"ls", "--store", "memory:", "--store", "memory:"}, "--store is given more than once"},
-        bad_line{{"ls", "--frob"}, "--frob"}, bad_line{{"release", "x"}, "--force"},
+        bad_line{{"ls", "--store", ""}, "--store: the URL is empty"}, bad_line{{"ls", "--frob"}, "--frob"},
+        bad_line{{"release", "x"}, "--force"},
+        bad_line{{"release", "x", "--ask", "--force"}, "release needs --ask or --force"},
+        bad_line{{"release", "x", "--force", "--reason", "why"}, "--reason goes with --ask"},
+        bad_line{{"release", "x", "--ask", "--reason", "two\nlines"}, "the control character 0x0a"},
+        bad_line{{"release", "x", "--ask", "--reason", std::string(201, 'x')}, "at most 200 bytes"},
+        bad_line{{"why"}, "the name of a lock, or --all"},
+        bad_line{{"why", "x", "--all"}, "the name of a lock, or --all"},
         bad_line{{"ls", "--password-file", "/does/not/exist"}, "/does/not/exist"},
         bad_line{{"bench", "frob"}, "pair, term, spread, handoff, idle or held"},
         bad_line{{"bench", "pair", "--processes", "2"}, "--processes"},
@@ -135,18 +153,6 @@ TEST_F(usage, a_name_with_a_dash_comes_after_dashes_of_its_own) {
   EXPECT_EQ(holdfast({"elect", "--once", "--", "-dash", "--", "true"}).status, 0);
   // Behind a name, all after the first dashes is the command's.
   EXPECT_EQ(holdfast({"run", "--wait", "5s", "x", "--", "echo", "--", "true"}).out, "-- true\n");
-}
-
-TEST_F(usage, a_name_is_missing_where_the_command_has_dashes_of_its_own) {
-  for (const strings& line :
-       {strings{"run", "--", "echo", "--", "backup"}, strings{"run", "-qE", "5", "--", "echo", "--", "x"},
-        strings{"run", "--", "-n", "echo", "--", "x"},
-        strings{"elect", "--once", "--", "echo", "--", "backup"}}) {
-    const auto said = holdfast(line);
-    EXPECT_EQ(said.status, 64);
-    EXPECT_EQ(said.out, "");
-    EXPECT_THAT(said.err, HasSubstr("NAME is required"));
-  }
 }
 
 TEST_F(usage, durations_are_written_alike_in_options_and_in_urls) {
@@ -287,12 +293,6 @@ TEST_F(usage, a_lock_that_is_free_in_the_default_store_is_said_to_be_so_there) {
   const auto unknown = holdfast({"wait", "x"}, forgotten);
   EXPECT_EQ(unknown.status, 0);
   EXPECT_THAT(unknown.err, HasSubstr("nobody has used the lock 'x' " + where));
-}
-
-TEST_F(usage, an_empty_store_is_no_store) {
-  const auto said = holdfast({"ls", "--store", ""});
-  EXPECT_EQ(said.status, 64);
-  EXPECT_THAT(said.err, HasSubstr("--store"));
 }
 
 TEST_F(usage, a_store_that_cannot_be_is_unavailable_or_forbidden) {

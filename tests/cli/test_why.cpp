@@ -210,10 +210,5 @@ TEST_F(explanations, says_that_a_lock_is_free) {
   EXPECT_EQ(holdfast({"why", "--all"}).out, "no deadlock among the 0 locks that are waited for\n");
 }
 
-TEST_F(explanations, needs_a_name_or_all_and_not_both) {
-  EXPECT_EQ(holdfast({"why"}).status, 64);
-  EXPECT_EQ(holdfast({"why", "a", "--all"}).status, 64);
-}
-
 }  // namespace
 }  // namespace holdfast::test
