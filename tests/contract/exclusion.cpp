@@ -29,27 +29,17 @@ class exclusion : public in_both_flavours {
   test::witness witness_{folder_.file("witness")};
 };
 
-TEST_P(exclusion, one_holder_among_the_threads_of_a_client) {
-  std::vector<std::pair<contender*, wish>> all;
-  for (int each = 0; each < 4; ++each) all.emplace_back(&by(one(), "stock"), exclusive);
-  contend(all, 40);
-  EXPECT_EQ(witness_.overlaps(), 0);
-  EXPECT_EQ(witness_.fragile_count(), 160);
-}
-
-TEST_P(exclusion, one_holder_among_clients) {
-  std::vector<std::pair<contender*, wish>> all;
-  for (int each = 0; each < 4; ++each) all.emplace_back(&by(open(), "stock"), exclusive);
-  contend(all, 40);
-  EXPECT_EQ(witness_.overlaps(), 0);
-  EXPECT_EQ(witness_.fragile_count(), 160);
-}
-
-TEST_P(exclusion, one_holder_among_the_users_of_one_object) {
+TEST_P(exclusion, one_holder_among_the_users_of_an_object_the_threads_of_a_client_and_clients) {
   contender& lock = by(one(), "stock");
-  contend({{&lock, exclusive}, {&lock, exclusive}, {&lock, exclusive}}, 40);
+  contend({{&lock, exclusive},
+           {&lock, exclusive},
+           {&by(one(), "stock"), exclusive},
+           {&by(one(), "stock"), exclusive},
+           {&by(two(), "stock"), exclusive},
+           {&by(open(), "stock"), exclusive}},
+          40);
   EXPECT_EQ(witness_.overlaps(), 0);
-  EXPECT_EQ(witness_.fragile_count(), 120);
+  EXPECT_EQ(witness_.fragile_count(), 240);
 }
 
 TEST_P(exclusion, readers_come_together_and_writers_alone) {

@@ -1,6 +1,5 @@
-// Trying, waiting for a time, waiting for as long as it takes; giving up.
+// Waiting, and giving up.
 
-#include <deque>
 #include <stop_token>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -19,37 +18,6 @@ namespace {
 namespace asio = boost::asio;
 
 class waiting : public in_both_flavours {};
-
-TEST_P(waiting, a_try_takes_a_free_name) {
-  const auto got = by(one(), "stock").take(exclusive.at_once());
-  EXPECT_TRUE(got.held.held());
-  EXPECT_FALSE(got.code);
-}
-
-TEST_P(waiting, a_timed_wait_ends_empty_and_not_early) {
-  const auto held = by(one(), "stock").take(exclusive);
-  const auto start = boot_clock::now();
-  const auto got = take_answered(by(two(), "stock"), exclusive.within(brief_wait));
-  EXPECT_GE(boot_clock::now() - start, brief_wait);
-  EXPECT_FALSE(got.held);
-  EXPECT_FALSE(got.code) << got.code.message();
-}
-
-TEST_P(waiting, a_timed_wait_is_served_within_its_time) {
-  auto held = by(one(), "stock").take(exclusive);
-  auto next = by(two(), "stock").start(exclusive.within(60s));
-  ASSERT_TRUE(look().sees_waiters("stock", 1));
-  EXPECT_TRUE(is_pending(next));
-  EXPECT_FALSE(held.held.release());
-  EXPECT_TRUE(get(next).held.held());
-}
-
-TEST_P(waiting, a_wait_limit_ends_in_a_timeout) {
-  const auto held = by(one(), "stock").take(exclusive);
-  const auto got = take_answered(by(two(), "stock", lock_options{}.wait_limit(brief_wait)), exclusive);
-  EXPECT_EQ(got.code, errc::timeout);
-  EXPECT_FALSE(got.held);
-}
 
 TEST_P(waiting, one_that_gave_up_leaves_no_ticket) {
   auto held = by(one(), "stock").take(exclusive);
@@ -111,47 +79,6 @@ TEST_P(waiting, hundreds_on_one_client_are_all_served) {
 HOLDFAST_IN_BOTH_FLAVOURS(waiting, any_store);
 
 class stopping : public on_each_store {};
-
-TEST_P(stopping, ends_a_wait_in_the_queue) {
-  HOLDFAST_NEEDS_PERMITS();
-  mutex first{one(), "stock"};
-  mutex second{two(), "stock"};
-  shared_mutex writer{one(), "shared"};
-  shared_mutex third{two(), "shared"};
-  recursive_mutex fourth{two(), "stock"};
-  counting_semaphore seats{one(), "seats", 1};
-  counting_semaphore other_seats{two(), "seats", 1};
-  auto held = first.acquire();
-  writer.lock();
-  seats.acquire();
-  std::stop_source stop;
-  const auto token = stop.get_token();
-  {
-    std::deque<std::jthread> waiting;
-    waiting.emplace_back([&] { EXPECT_FALSE(second.lock(token)); });
-    waiting.emplace_back([&] { EXPECT_FALSE(second.acquire(token)); });
-    waiting.emplace_back([&] { EXPECT_FALSE(third.lock_shared(token)); });
-    waiting.emplace_back([&] { EXPECT_FALSE(third.acquire_shared(token)); });
-    waiting.emplace_back([&] { EXPECT_FALSE(third.lock(token)); });
-    waiting.emplace_back([&] { EXPECT_FALSE(third.acquire(token)); });
-    waiting.emplace_back([&] { EXPECT_FALSE(fourth.lock(token)); });
-    waiting.emplace_back([&] { EXPECT_FALSE(other_seats.acquire(token)); });
-    waiting.emplace_back([&] { EXPECT_FALSE(other_seats.acquire_permits(1, token)); });
-    EXPECT_TRUE(look().sees_waiters("stock", 3));
-    EXPECT_TRUE(look().sees_waiters("shared", 4));
-    EXPECT_TRUE(look().sees_waiters("seats", 2));
-    stop.request_stop();
-  }
-  EXPECT_TRUE(look().sees_waiters("stock", 0));
-  EXPECT_TRUE(look().sees_waiters("shared", 0));
-  EXPECT_TRUE(look().sees_waiters("seats", 0));
-  EXPECT_FALSE(second.lock(token)) << "stopped before";
-  EXPECT_FALSE(held.release());
-  EXPECT_TRUE(second.lock(std::stop_source{}.get_token()));
-  second.unlock();
-  EXPECT_TRUE(second.lock(std::stop_token{})) << "which never stops";
-  second.unlock();
-}
 
 TEST_P(stopping, ends_the_wait_for_a_lost_hold_to_be_unlocked) {
   mutex lock{one(), "stock", lock_options{}.ttl(300ms).renewal(false)};
