@@ -5,11 +5,30 @@
 namespace {
 
 using namespace holdfast::faults;
+using holdfast::test::mariadb_console;
+
+/// Of anything that has `ask`.
+template <class Console>
+std::string answer_of(Console& console, const std::string& sql) {
+  std::string lines;
+  try {
+    for (const auto& row : console.ask(sql)) {
+      if (!lines.empty()) lines += '\n';
+      for (const auto& value : row) lines += (&value == row.data() ? "" : "|") + value;
+    }
+  } catch (const holdfast::test::mariadb_error& e) {
+    return '-' + std::to_string(e.number()) + ' ' + e.what();
+  }
+  return lines;
+}
 
 class mariadb final : public wrapped<database, holdfast::test::mariadb_server> {
  public:
   explicit mariadb(const server_settings& settings)
-      : wrapped{{.own_clock = settings.own_clock, .small_disk_kib = settings.small_disk ? 1024 : 0}} {
+      : wrapped{{.options = settings.few_connections ? std::vector<std::string>{"--max-connections=10"}
+                                                     : std::vector<std::string>{},
+                 .own_clock = settings.own_clock,
+                 .small_disk_kib = settings.small_disk ? 1024 : 0}} {
     if (!settings.log_statements) return;
     execute("SET GLOBAL log_output = 'TABLE'");
     execute("SET GLOBAL general_log = 1");
@@ -18,13 +37,20 @@ class mariadb final : public wrapped<database, holdfast::test::mariadb_server> {
     return "mysql://holdfast:secret@127.0.0.1:" + std::to_string(port) + "/holdfast" + options;
   }
   void shut_down() override { real_.shut_down(); }
-  void execute(const std::string& sql) override { real_.ask(sql); }
-  std::int64_t number(const std::string& sql) override { return real_.number(sql); }
+  std::string ask(const std::string& sql) override { return answer_of(real_, sql); }
+  session connect(const std::string& user) override {
+    const mariadb_console::account login{user.empty() ? "root" : user, "", "holdfast"};
+    return [console = std::shared_ptr{real_.console(login)}](const std::string& sql) {
+      return answer_of(*console, sql);
+    };
+  }
   std::int64_t sessions() override {
     return number("SELECT count(*) FROM information_schema.processlist WHERE user = 'holdfast'");
   }
   void end_sessions() override { execute("KILL HARD USER holdfast"); }
-  void set_read_only() override { execute("SET GLOBAL read_only = 1"); }
+  void set_read_only(bool is_so) override {
+    execute(std::string{"SET GLOBAL read_only = "} + (is_so ? "1" : "0"));
+  }
   std::int64_t living_claimants() override {
     return number(
         "SELECT count(DISTINCT client) FROM holdfast_locks_claims "
@@ -41,6 +67,18 @@ class mariadb final : public wrapped<database, holdfast::test::mariadb_server> {
                "SELECT count(*) FROM mysql.general_log WHERE user_host LIKE 'holdfast%' "
                "AND command_type IN ('Query', 'Prepare') AND INSTR(argument, \"" +
                text + "\") > 0") > 0;
+  }
+  [[nodiscard]] std::string kind_of_routine() const override { return "PROCEDURE"; }
+  [[nodiscard]] std::string call_of(const std::string& routine, const std::string& arguments) const override {
+    return "CALL holdfast_locks_" + routine + '(' + arguments + ')';
+  }
+  [[nodiscard]] std::string bytes(const std::string& hex, int count) const override {
+    return "REPEAT(x'" + hex + "', " + std::to_string(count) + ')';
+  }
+  void make_guest() override {
+    holdfast::apply_schema(url(port(), {}));
+    execute("CREATE USER guest@'%'");
+    execute("GRANT EXECUTE ON holdfast.* TO guest@'%'");
   }
   void fill_disk() override { holdfast::test::fill_small_disk(real_.pid(), real_.small_disk()); }
   void clear_disk() override { holdfast::test::clear_small_disk(real_.pid(), real_.small_disk()); }

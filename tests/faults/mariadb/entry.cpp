@@ -2,8 +2,6 @@
 
 #include <csignal>
 #include <future>
-#include <memory>
-#include <vector>
 
 #include "faults/faults.hpp"
 #include "faults/rotation.hpp"
@@ -12,7 +10,6 @@
 namespace holdfast::faults {
 namespace {
 
-using test::mariadb_console;
 using test::mariadb_server;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -23,13 +20,6 @@ failing try_to_lock(const std::string& url, const client_options& options = {}) 
   return failure_of([&] {
     client locks{url, client_options{options}.locks(lock_options{}.retry(retry_policy{}.limit(20s)))};
     mutex{locks, "stock"}.lock();
-  });
-}
-/// Where the server says that it may be otherwise in a moment.
-failing try_to_lock_soon(const std::string& url) {
-  return failure_of([&] {
-    client locks{url};
-    mutex{locks, "stock", hasty()}.lock();
   });
 }
 
@@ -85,29 +75,6 @@ TEST(mariadb_entry, who_may_only_read_the_tables_is_told) {
   const auto refused = try_to_lock(as("guest:g", "/holdfast?table=looked_at"));
   EXPECT_EQ(refused.code, errc::permission_denied) << refused.text;
   EXPECT_THAT(refused.text, HasSubstr("grant this user"));
-}
-
-TEST(mariadb_entry, nothing_is_made_where_that_is_forbidden) {
-  const auto refused = try_to_lock(server().url("?table=unmade&create=0"));
-  EXPECT_EQ(refused.code, errc::unavailable) << refused.text;
-  EXPECT_THAT(refused.text, HasSubstr("create=0"));
-  EXPECT_EQ(server().ask("SHOW TABLES LIKE 'unmade%'").size(), 0U);
-}
-
-TEST(mariadb_entry, a_table_of_somebody_elses_is_left_alone) {
-  for (const char* name : {"alien", "other_claims"}) {
-    server().ask(std::string{"CREATE TABLE "} + name + " (name VARCHAR(40) PRIMARY KEY, price INT)");
-    server().ask(std::string{"INSERT INTO "} + name + " VALUES ('bread', 3)");
-  }
-  for (const char* table : {"alien", "other"}) {
-    const auto refused = try_to_lock(server().url(std::string{"?table="} + table));
-    EXPECT_EQ(refused.code, errc::foreign_store) << refused.text;
-  }
-  EXPECT_EQ(server().ask("SELECT * FROM alien"), (mariadb_console::rows{{"bread", "3"}}));
-  EXPECT_EQ(
-      server().number("SELECT count(*) FROM information_schema.routines WHERE routine_name LIKE 'alien%' "
-                      "OR routine_name LIKE 'other%'"),
-      0);
 }
 
 TEST(mariadb_entry, a_procedure_of_somebody_elses_is_left_alone_and_not_called) {
@@ -208,40 +175,6 @@ TEST(mariadb_entry, what_somebody_did_not_come_to_the_end_of_making_is_made) {
   EXPECT_FALSE(try_to_lock(server().url("?table=half")).code);
 }
 
-TEST(mariadb_entry, tables_that_go_under_a_client_are_made_anew) {
-  client locks{server().url("?table=going")};
-  auto held = mutex{locks, "stock"}.acquire();
-  for (const char* part : {"going", "going_claims", "going_words", "going_sweeps"}) {
-    server().ask(std::string{"DROP TABLE "} + part);
-  }
-  EXPECT_TRUE(mutex(locks, "other").try_lock_for(60s));
-  EXPECT_EQ(held.renew(), renewal::lost);
-}
-
-TEST(mariadb_entry, procedures_that_go_under_a_client_are_made_anew_and_nothing_is_lost) {
-  client locks{server().url("?table=routed")};
-  auto held = mutex{locks, "stock"}.acquire();
-  for (const char* part : {"acquire", "renew"}) {
-    server().ask(std::string{"DROP PROCEDURE routed_"} + part);
-    EXPECT_TRUE(mutex(locks, "other").try_lock_for(60s));
-    EXPECT_EQ(renew(held), renewal::renewed);
-  }
-  EXPECT_FALSE(held.release());
-}
-
-TEST(mariadb_entry, a_table_that_changes_its_shape_under_a_client_is_told) {
-  client locks{server().url("?table=shaped")};
-  auto held = mutex{locks, "stock", lock_options{}.ttl(1s)}.acquire();
-  loss loss_signal{held};
-  server().ask("ALTER TABLE shaped_claims RENAME COLUMN expires TO ends");
-  const auto refused = failure_of([&] { mutex{locks, "other", hasty()}.lock(); });
-  EXPECT_EQ(refused.code, errc::foreign_store) << refused.text;
-  EXPECT_THAT(refused.text, AllOf(HasSubstr("other columns"), HasSubstr("table=")));
-  EXPECT_EQ(loss_signal.wait().reason, errc::lost);
-  server().ask("ALTER TABLE shaped_claims RENAME COLUMN ends TO expires");
-  EXPECT_TRUE(mutex(locks, "stock").try_acquire_for(60s));
-}
-
 TEST(mariadb_entry, rights_to_each_procedure_are_asked_for_by_name) {
   ASSERT_FALSE(try_to_lock(as("holdfast:secret", "/holdfast?table=granted")).code);
   server().ask("CREATE USER clerk@'%' IDENTIFIED BY 'c'");
@@ -283,36 +216,6 @@ TEST(mariadb_entry, rights_taken_from_a_holder_cost_the_lease_at_its_deadline) {
   EXPECT_EQ(failure_of([&] { mutex{locks, "goods"}.lock(); }).code, errc::permission_denied);
   change_rights("GRANT", "TO");
   EXPECT_TRUE(mutex(locks, "goods").try_acquire_for(60s));
-}
-
-TEST(mariadb_entry, a_full_house_is_told_and_room_is_used) {
-  constexpr int seats = 10;  // no server has fewer
-  mariadb_server small{{.options = {"--max-connections=" + std::to_string(seats)}}};
-  small.ask("SELECT 1");
-  std::vector<std::unique_ptr<mariadb_console>> others;
-  for (int i = 1; i < seats; ++i) others.push_back(small.console());
-  const auto full = try_to_lock_soon(small.url());
-  EXPECT_EQ(full.code, errc::exhausted) << full.text;
-  client locks{small.url()};
-  auto waiting =
-      std::async(std::launch::async, [&] { return mutex(locks, "stock").try_acquire_for(60s).has_value(); });
-  others.resize(others.size() - 2);
-  EXPECT_TRUE(waiting.get());
-}
-
-TEST(mariadb_entry, a_replica_that_may_not_be_written_is_refused_until_it_may) {
-  mariadb_server server;
-  client locks{server.url()};
-  auto held = mutex{locks, "stock"}.acquire();
-  server.ask("SET GLOBAL read_only = 1");
-  const auto refused = failure_of([&] { mutex{locks, "other", hasty()}.lock(); });
-  EXPECT_EQ(refused.code, errc::unavailable) << refused.text;
-  EXPECT_THAT(refused.text, HasSubstr("read-only"));
-  const auto anew = try_to_lock_soon(server.url());
-  EXPECT_THAT(anew.text, HasSubstr("has to lead to the primary"));
-  server.ask("SET GLOBAL read_only = 0");
-  EXPECT_TRUE(mutex(locks, "other").try_lock_for(60s));
-  EXPECT_TRUE(held.held());
 }
 
 // The rights of an administrator who has made the procedures pass read_only, and its successor may grant

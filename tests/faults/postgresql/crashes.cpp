@@ -1,17 +1,13 @@
-// Sessions that break down, or that an operator ends, under those who hold and those who wait.
+// Sessions that break down under those who hold, or are ended in the middle of a hand-over.
 
 #include "faults/postgresql/on_postgresql.hpp"
-#include "support/witness.hpp"
 
 namespace holdfast::faults {
 namespace {
 
-class postgresql_crashes : public on_postgresql {
- protected:
-  postgresql_crashes() : on_postgresql{{.durable = true}} {}
-};
+class postgresql_sessions : public on_postgresql {};
 
-TEST_F(postgresql_crashes, of_one_backend_restart_all_and_cost_nobody_anything) {
+TEST_F(postgresql_sessions, of_which_one_crashes_are_all_ended_and_cost_nobody_anything) {
   client locks{server_.url()};
   auto held = mutex{locks, "stock"}.acquire();
   const auto waiter = start(server_.url());
@@ -24,20 +20,6 @@ TEST_F(postgresql_crashes, of_one_backend_restart_all_and_cost_nobody_anything) 
   const auto held_token = held.token();
   EXPECT_FALSE(held.release());
   EXPECT_GT(hear_token(*waiter), held_token);
-}
-
-class postgresql_sessions : public on_postgresql {};
-
-TEST_F(postgresql_sessions, ended_by_an_operator_cost_a_holder_nothing) {
-  client locks{server_.url()};
-  auto held = mutex{locks, "stock"}.acquire();
-  for (int turn = 0; turn < 5; ++turn) {
-    await([&] { return sessions() == 1; }, "the former one is still there");
-    EXPECT_EQ(terminate_all(), 1);
-    EXPECT_EQ(renew(held), renewal::renewed);
-  }
-  EXPECT_FALSE(held.release());
-  expect_free();
 }
 
 TEST_F(postgresql_sessions, ended_by_an_operator_leave_waiters_their_places_and_make_up_for_notifications) {
@@ -56,27 +38,6 @@ TEST_F(postgresql_sessions, ended_by_an_operator_leave_waiters_their_places_and_
                         owner + "', 'hex'), " + std::to_string(held.token().value()) + ")"),
             "1");
   EXPECT_EQ(std::to_string(hear_token(*waiter).value()), place);
-}
-
-TEST_F(postgresql_sessions, ended_again_and_again_under_contention_let_no_two_in) {
-  const test::scratch_folder folder;
-  const test::witness witness{folder.file("witness")};
-  constexpr int turns = 80;
-  std::vector<std::unique_ptr<actor>> clients;
-  for (int each = 0; each < 3; ++each) {
-    clients.push_back(start(server_.url()));
-    clients.back()->tell("contend stock " + folder.file("witness") + ' ' + std::to_string(turns) +
-                         " ttl=6000");
-  }
-  for (std::int64_t wanted = 10; wanted <= 3 * turns - 20; wanted += 10) {
-    comes_true([&] { return witness.count() >= wanted; }, 20s);
-    terminate_all();
-  }
-  for (const auto& each : clients) EXPECT_EQ(hear_answer(*each), "contended");
-  EXPECT_EQ(witness.overlaps(), 0);
-  EXPECT_EQ(witness.fragile_count(), turns * 3);
-  clients.clear();
-  expect_free();
 }
 
 }  // namespace

@@ -7,35 +7,6 @@ namespace {
 
 using testing::HasSubstr;
 
-class postgresql_full : public on_postgresql {
- protected:
-  postgresql_full()
-      : on_postgresql{{.lines = {"max_connections = 8", "superuser_reserved_connections = 3"}}} {}
-};
-
-TEST_F(postgresql_full, of_connections_says_so_and_lets_in_when_there_is_room) {
-  client first{server_.url()};
-  auto held = mutex{first, "stock"}.acquire();
-  std::vector<std::unique_ptr<test::postgresql_console>> others;
-  for (bool room = true; room;) {
-    others.push_back(server_.console("holdfast"));
-    room = others.back()->connected();
-  }
-  const auto refused = failure_of([&] {
-    client late{server_.url()};
-    mutex{late, "stock", hasty()}.lock();
-  });
-  EXPECT_EQ(refused.code, errc::exhausted) << refused.text;
-  EXPECT_THAT(refused.text, HasSubstr("max_connections"));
-  EXPECT_EQ(held.renew(), renewal::renewed) << "who is connected is not touched by it";
-
-  client late{server_.url()};
-  auto waiting = std::async(std::launch::async, [&] { return mutex{late, "other", patient()}.acquire(); });
-  EXPECT_EQ(waiting.wait_for(100ms), std::future_status::timeout);
-  others.clear();
-  EXPECT_TRUE(waiting.get().held());
-}
-
 TEST(postgresql_roles, with_a_connection_limit_say_so) {
   postgresql_server server;
   server.ask("ALTER ROLE holdfast CONNECTION LIMIT 1");
@@ -45,6 +16,8 @@ TEST(postgresql_roles, with_a_connection_limit_say_so) {
   const auto refused = failure_of([&] { mutex{late, "stock", hasty()}.lock(); });
   EXPECT_EQ(refused.code, errc::exhausted) << refused.text;
 }
+
+class postgresql_full : public on_postgresql {};
 
 // The one connection of a client has been ended, and others have taken its place.
 TEST_F(postgresql_full, while_a_holder_is_cut_off_costs_it_the_lease_at_its_deadline_at_most) {
@@ -86,35 +59,6 @@ TEST_F(postgresql_read_only, as_a_standby_it_is_named_so_and_serves_when_it_is_p
   EXPECT_EQ(renew(held), renewal::renewed);
 }
 
-TEST_F(postgresql_read_only, by_its_settings_it_is_told_so_and_serves_when_they_change) {
-  client locks{server_.url()};
-  auto held = mutex{locks, "stock"}.acquire();
-  const auto set = [&](const std::string& value) {
-    EXPECT_EQ(server_.ask("ALTER SYSTEM SET default_transaction_read_only = " + value), "");
-    EXPECT_EQ(server_.ask("SELECT pg_reload_conf()"), "t");
-    await(
-        [&] {
-          const auto seen = server_.console("holdfast")->ask("SHOW default_transaction_read_only");
-          return seen == value;
-        },
-        "it is not set");
-  };
-  set("on");
-  // Known by the session that there was, and by the next.
-  for (int turn = 0; turn < 3; ++turn) {
-    const auto failed = known_failure_of([&] { mutex{locks, "other", hasty()}.lock(); });
-    EXPECT_EQ(failed.code, errc::unavailable) << failed.text;
-    EXPECT_THAT(failed.text, HasSubstr("read-only"));
-  }
-  EXPECT_TRUE(held.held());
-  const auto person = server_.console();
-  EXPECT_EQ(person->ask("SET default_transaction_read_only = off"), "");
-  EXPECT_EQ(person->ask("ALTER SYSTEM RESET default_transaction_read_only"), "");
-  EXPECT_EQ(server_.ask("SELECT pg_reload_conf()"), "t");
-  EXPECT_TRUE(mutex(locks, "other", patient()).try_lock_for(60s));
-  EXPECT_EQ(renew(held), renewal::renewed);
-}
-
 /// A session of somebody's who keeps the row of "stock" locked, as a backup or a person at psql may.
 class postgresql_timeouts : public on_postgresql {
  protected:
@@ -124,32 +68,23 @@ class postgresql_timeouts : public on_postgresql {
   std::unique_ptr<test::postgresql_console> other_ = server_.console();
 };
 
-TEST_F(postgresql_timeouts, by_a_statement_timeout_it_says_so_and_tries_again) {
-  server_.ask("ALTER ROLE holdfast SET statement_timeout = 200");
-  client locks{server_.url()};
-  EXPECT_FALSE(mutex(locks, "stock").acquire().release());
-  hold_row();
-  const auto failed = known_failure_of([&] { mutex{locks, "stock", hasty()}.lock(); });
-  EXPECT_EQ(failed.code, errc::unavailable) << failed.text;
-  EXPECT_THAT(failed.text, HasSubstr("statement_timeout"));
-  auto waiting = std::async(std::launch::async, [&] { return mutex{locks, "stock", patient()}.acquire(); });
-  EXPECT_EQ(waiting.wait_for(500ms), std::future_status::timeout);
-  let_go();
-  EXPECT_TRUE(waiting.get().held());
-}
-
-TEST_F(postgresql_timeouts, by_a_lock_timeout_it_says_so_and_tries_again) {
-  server_.ask("ALTER ROLE holdfast SET lock_timeout = 100");
-  client locks{server_.url()};
-  EXPECT_FALSE(mutex(locks, "stock").acquire().release());
-  hold_row();
-  const auto failed = known_failure_of([&] { mutex{locks, "stock", hasty()}.lock(); });
-  EXPECT_EQ(failed.code, errc::unavailable) << failed.text;
-  EXPECT_THAT(failed.text, HasSubstr("55P03"));
-  auto waiting = std::async(std::launch::async, [&] { return mutex{locks, "stock", patient()}.acquire(); });
-  EXPECT_EQ(waiting.wait_for(300ms), std::future_status::timeout);
-  let_go();
-  EXPECT_TRUE(waiting.get().held());
+TEST_F(postgresql_timeouts, of_its_role_are_told_and_it_tries_again) {
+  for (const auto& [setting, says] :
+       {std::pair{"statement_timeout = 200", "statement_timeout"}, {"lock_timeout = 100", "55P03"}}) {
+    SCOPED_TRACE(setting);
+    server_.ask(std::string{"ALTER ROLE holdfast SET "} + setting);
+    client locks{server_.url()};
+    EXPECT_FALSE(mutex(locks, "stock").acquire().release());
+    hold_row();
+    const auto failed = known_failure_of([&] { mutex{locks, "stock", hasty()}.lock(); });
+    EXPECT_EQ(failed.code, errc::unavailable) << failed.text;
+    EXPECT_THAT(failed.text, HasSubstr(says));
+    auto waiting = std::async(std::launch::async, [&] { return mutex{locks, "stock", patient()}.acquire(); });
+    EXPECT_EQ(waiting.wait_for(500ms), std::future_status::timeout);
+    let_go();
+    EXPECT_TRUE(waiting.get().held());
+    server_.ask("ALTER ROLE holdfast RESET ALL");
+  }
 }
 
 TEST_F(postgresql_timeouts, by_an_idle_session_timeout_it_costs_nothing) {

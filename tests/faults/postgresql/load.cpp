@@ -31,23 +31,6 @@ class postgresql_load : public on_postgresql {
   std::int64_t names() { return server_.number("SELECT count(*) FROM holdfast_locks"); }
 };
 
-TEST_F(postgresql_load, of_locked_rows_costs_a_client_no_lease_but_theirs) {
-  client locks{server_.url()};
-  std::vector<lease> held;
-  for (int i = 0; i < 10; ++i) {
-    held.push_back(mutex{locks, "name " + std::to_string(i), lock_options{}.ttl(6s)}.acquire());
-  }
-  const auto other = server_.console();
-  ASSERT_EQ(other->ask("BEGIN; SELECT FROM holdfast_locks WHERE name = 'name 3' FOR UPDATE"), "");
-  loss loss_signal{held[3]};
-  EXPECT_EQ(loss_signal.wait().reason, errc::lost);
-  for (std::size_t i = 0; i < held.size(); ++i) {
-    if (i == 3) continue;
-    EXPECT_EQ(renew(held[i]), renewal::renewed) << i;
-  }
-  EXPECT_EQ(other->ask("ROLLBACK"), "");
-}
-
 TEST_F(postgresql_load, of_idle_names_is_walked_over_in_steps) {
   make_tables();
   add_idle(2000, 1, "young ");

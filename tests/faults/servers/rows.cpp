@@ -101,6 +101,26 @@ TEST_P(database_rows, that_are_deleted_under_a_holder_cost_it_the_name) {
   EXPECT_GT(got.token(), first);
 }
 
+// One row that an operator or a stray transaction keeps locked.
+TEST_P(database_rows, that_somebody_keeps_locked_cost_no_lease_but_theirs) {
+  client locks{url()};
+  std::vector<lease> held;
+  for (int i = 0; i < 10; ++i) {
+    held.push_back(mutex{locks, "name " + std::to_string(i), lock_options{}.ttl(6s)}.acquire());
+  }
+  loss loss_signal{held[3]};
+  const auto other = server_->connect();
+  EXPECT_EQ(other("BEGIN"), "");
+  EXPECT_EQ(other("SELECT token FROM holdfast_locks WHERE name = 'name 3' FOR UPDATE"),
+            std::to_string(held[3].token().value()));
+  loss_signal.expect_told();
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    if (i == 3) continue;
+    EXPECT_EQ(renew(held[i]), renewal::renewed) << i;
+  }
+  EXPECT_EQ(other("ROLLBACK"), "");
+}
+
 HOLDFAST_ON_EACH_SERVER(database_rows, database_kinds, any_kind<database>);
 
 }  // namespace

@@ -33,18 +33,24 @@ class server {
   virtual void set_clock(std::chrono::seconds /*ahead*/) {}
 };
 
-/// One that is asked in SQL, as who may do everything. The store's tables have their usual names.
+/// One that is asked in SQL. The store's tables have their usual names.
 class database : public server {
  public:
+  /// A connection, which lives as long as this. It answers with rows, one a line, their values with "|"
+  /// between; with nothing where there are none; with "-" and the number of the error, and its text.
+  using session = std::function<std::string(const std::string& sql)>;
+
   virtual void shut_down() = 0;
-  virtual void execute(const std::string& sql) = 0;
-  virtual std::int64_t number(const std::string& sql) = 0;
+  /// As who may do everything.
+  virtual std::string ask(const std::string& sql) = 0;
+  /// \param user without a password; empty: who may do everything.
+  virtual session connect(const std::string& user = {}) = 0;
   /// Our clients' connections, as it counts them.
   virtual std::int64_t sessions() = 0;
   /// Ends them, as an operator would.
   virtual void end_sessions() = 0;
   /// As one does to a primary that is to be replaced. Sessions stay.
-  virtual void set_read_only() = 0;
+  virtual void set_read_only(bool is_so) = 0;
   /// Of those, in session mode, with which claims end that are in the table.
   virtual std::int64_t living_claimants() = 0;
   /// Transactions of our clients that are open while nothing is asked in them.
@@ -55,7 +61,20 @@ class database : public server {
   /// Takes all room that is left on the small disk, and gives it back.
   virtual void fill_disk() = 0;
   virtual void clear_disk() = 0;
+  /// "FUNCTION" or "PROCEDURE".
+  [[nodiscard]] virtual std::string kind_of_routine() const = 0;
+  /// Routines that are called by routines alone.
+  [[nodiscard]] virtual std::vector<std::string> inner_routines() const { return {}; }
+  /// The statement by which a person calls one of ours. Its first value is what it says first.
+  [[nodiscard]] virtual std::string call_of(const std::string& routine,
+                                            const std::string& arguments) const = 0;
+  /// So many bytes, each this one, as an expression.
+  [[nodiscard]] virtual std::string bytes(const std::string& hex, int count) const = 0;
+  /// Makes the tables, and a user "guest" who may lock.
+  virtual void make_guest() = 0;
 
+  void execute(const std::string& sql) { EXPECT_EQ(ask(sql), "") << sql; }
+  std::int64_t number(const std::string& sql) { return std::stoll(ask(sql)); }
   std::int64_t claims() { return number("SELECT count(*) FROM holdfast_locks_claims"); }
 };
 
@@ -64,6 +83,7 @@ struct server_settings {
   bool durable = false;     ///< what it has answered outlives it
   bool small_disk = false;  ///< for our tables; see support/small_disk.hpp
   bool log_statements = false;
+  bool few_connections = false;
 };
 
 template <class Server>

@@ -95,7 +95,7 @@ TEST_P(session_mode, on_a_server_that_is_set_read_only_end_even_if_their_client_
   client locks{by_session("2s")};
   auto held = mutex{locks, "stock", lock_options{}.ttl(1h)}.acquire();
   loss loss_signal{held};
-  server_->set_read_only();
+  server_->set_read_only(true);
   std::jthread reader{[&](const std::stop_token& end) {
     while (!end.stop_requested() && held.held()) static_cast<void>(failure_of([&] { (void)locks.list(); }));
   }};
