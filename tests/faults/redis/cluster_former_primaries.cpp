@@ -38,6 +38,27 @@ class redis_cluster_former_primary : public on_cluster {
     }
   }
 
+  /// Among many who try, the primary of the lock that is held stands still, until its replica has taken its
+  /// place and what it knows of the lease has ended, and goes on.
+  /// \return whether this machine was quick enough to keep the lease.
+  bool stand_still() {
+    const std::size_t former = owner_of("stock");
+    nodes_.replicate(nodes_.shard_of(former));
+    std::vector<std::jthread> contenders;
+    for (int i = 0; i < 8; ++i)
+      contenders.emplace_back([this, i](const std::stop_token& end) { contend(end, i == 0); });
+    await([&] { return tries_ > 100; }, "nobody tries");
+    nodes_.node(former).stop();
+    nodes_.await_failover_from(former);
+    if (renew(held_) != renewal::renewed) return false;
+    outlast(short_ttl);
+    nodes_.node(former).go_on();
+    nodes_.await_replica(former);
+    outlast(1s);
+    EXPECT_TRUE(held_.held());
+    return true;
+  }
+
   static constexpr auto short_ttl = 12s;  // a failover on a loaded machine takes half of it
   const std::string url_ = nodes_.guarded_url("?failover_guard=30s");
   client locks_{url_ + "&answer_timeout=1s&connect_timeout=500ms"};
@@ -48,49 +69,20 @@ class redis_cluster_former_primary : public on_cluster {
 
 TEST_F(redis_cluster_former_primary, lets_nobody_in_with_requests_from_before_it_stood_still) {
   held_ = mutex{locks_, "stock", with_ttl(short_ttl)}.acquire();
-  const std::size_t former = owner_of("stock");
-  nodes_.replicate(nodes_.shard_of(former));
-  std::vector<std::jthread> contenders;
-  for (int i = 0; i < 8; ++i)
-    contenders.emplace_back([this, i](const std::stop_token& end) { contend(end, i == 0); });
-  await([&] { return tries_ > 100; }, "nobody tries");
-  nodes_.node(former).stop();
-  nodes_.await_failover_from(former);
-  if (renew(held_) != renewal::renewed) GTEST_SKIP() << "this machine is too slow to keep the lease";
-  outlast(short_ttl);  // what the former primary knows of the lease has ended
-  nodes_.node(former).go_on();
-  nodes_.await_replica(former);
-  EXPECT_TRUE(held_.held());
-  for (auto& each : contenders) each.request_stop();
-  contenders.clear();
+  if (!stand_still()) GTEST_SKIP() << "this machine is too slow to keep the lease";
   EXPECT_EQ(overlaps_, 0) << "two hold";
 }
 
 // The former primary finds that the lease has ended, and hands the lock to who waits for it there.
 TEST_F(redis_cluster_former_primary, hands_nothing_over_to_who_waits_since_before_it_stood_still) {
   held_ = mutex{locks_, "stock", with_ttl(short_ttl)}.acquire();
-  const std::size_t former = owner_of("stock");
   std::jthread waiter{[this] {
     client mine{url_ + "&answer_timeout=60s"};
     auto theirs = mutex{mine, "stock", with_ttl(30s)}.acquire();
     if (theirs.held() && held_.held()) ++overlaps_;
   }};
   expect_waiter(locks_);
-  nodes_.replicate(nodes_.shard_of(former));
-  std::vector<std::jthread> contenders;
-  for (int i = 0; i < 8; ++i)
-    contenders.emplace_back([this, i](const std::stop_token& end) { contend(end, i == 0); });
-  await([&] { return tries_ > 100; }, "nobody tries");
-  nodes_.node(former).stop();
-  nodes_.await_failover_from(former);
-  if (renew(held_) != renewal::renewed) GTEST_SKIP() << "this machine is too slow to keep the lease";
-  outlast(short_ttl);  // what the former primary knows of the lease has ended
-  nodes_.node(former).go_on();
-  nodes_.await_replica(former);
-  outlast(1s);
-  EXPECT_TRUE(held_.held());
-  for (auto& each : contenders) each.request_stop();
-  contenders.clear();
+  if (!stand_still()) GTEST_SKIP() << "this machine is too slow to keep the lease";
   EXPECT_EQ(overlaps_, 0) << "two hold";
   expect_released(held_);
 }

@@ -15,11 +15,6 @@ namespace {
 class redis_cluster_moves : public on_cluster {
  protected:
   redis_cluster_moves() : on_cluster{primaries()} {}
-
-  /// Around the nodes, until it is where it was at first.
-  void move_around(const std::string& name) {
-    for (int i = 0; i < 3; ++i) move(name, (owner_of(name) + 1) % 3);
-  }
 };
 
 TEST_F(redis_cluster_moves, end_no_exclusive_hold) {
@@ -38,41 +33,6 @@ TEST_F(redis_cluster_moves, end_no_exclusive_hold) {
   const auto next = mutex{locks, "stock", lasting()}.try_acquire();
   ASSERT_TRUE(next);
   EXPECT_GT(next->token(), token);
-}
-
-TEST_F(redis_cluster_moves, end_no_shared_holds) {
-  std::array<client, 2> locks{client{nodes_.url()}, client{nodes_.url()}};
-  auto one = shared_mutex{locks[0], "stock", renewed()}.acquire_shared();
-  auto other = shared_mutex{locks[1], "stock", renewed()}.acquire_shared();
-  move_around("stock");
-  move("stock", (owner_of("stock") + 1) % 3);
-  for (lease* each : {&one, &other}) {
-    await_renewals(*each);
-    EXPECT_EQ(renew(*each), renewal::renewed);
-  }
-  expect_holders("stock", {one.token(), other.token()});
-  expect_released(one);
-  EXPECT_FALSE(mutex(locks[0], "stock", lasting()).try_lock());
-  expect_released(other);
-  EXPECT_TRUE(mutex(locks[0], "stock", lasting()).try_lock());
-}
-
-TEST_F(redis_cluster_moves, end_no_permits) {
-  std::array<client, 2> locks{client{nodes_.url()}, client{nodes_.url()}};
-  auto one = counting_semaphore{locks[0], "stock", 4, renewed()}.acquire_permits(2);
-  auto other = counting_semaphore{locks[1], "stock", 4, renewed()}.acquire_permits(1);
-  move_around("stock");
-  move("stock", (owner_of("stock") + 1) % 3);
-  for (lease* each : {&one, &other}) {
-    await_renewals(*each);
-    EXPECT_EQ(renew(*each), renewal::renewed);
-  }
-  expect_holders("stock", {one.token(), other.token()});
-  counting_semaphore more{locks[0], "stock", 4, lasting()};
-  EXPECT_FALSE(more.try_acquire_permits(2));
-  EXPECT_TRUE(more.try_acquire_permits(1));
-  expect_released(one);
-  expect_released(other);
 }
 
 /// Waiters of clients of their own, one after another.

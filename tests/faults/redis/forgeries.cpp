@@ -3,10 +3,8 @@
 // nothing of it is left.
 
 #include <atomic>
-#include <future>
 #include <mutex>
 #include <random>
-#include <sstream>
 #include <string>
 #include <thread>
 
@@ -81,42 +79,6 @@ class redis_forgeries : public testing::Test {
   fault_proxy line_{server_.port()};
   std::atomic<int> forged_{0};
 };
-
-/// Whoever may publish, and knows the ids, which are shown to all, notifies clients of what is not so.
-class redis_forged_notifications : public testing::Test {
- protected:
-  void notify(const std::string& text, const claim_state& claim) {
-    std::istringstream all{server_.ask({"PUBSUB", "CHANNELS", "holdfast:client:*"})};
-    for (std::string channel; all >> channel;) {
-      server_.ask({"PUBLISH", channel, text + ' ' + claim.owner + ' ' + std::to_string(claim.token.value())});
-    }
-  }
-
-  test::redis_server server_;
-};
-
-TEST_F(redis_forged_notifications, end_no_lease) {
-  client locks{server_.url()};
-  auto held = mutex{locks, "stock"}.acquire();
-  for (int i = 0; i < 100; ++i) notify("revoked", locks.inspect("stock")->holders.at(0));
-  EXPECT_EQ(held.renew(), renewal::renewed) << "an answer that comes behind the notifications";
-  EXPECT_TRUE(held.held());
-}
-
-TEST_F(redis_forged_notifications, grant_nothing_and_cost_no_place) {
-  client locks{server_.url()};
-  client others{server_.url()};
-  auto held = mutex{locks, "stock"}.acquire();
-  auto next = std::async(std::launch::async, [&] { return mutex{others, "stock"}.acquire(); });
-  expect_waiter(locks);
-  const auto waiter = locks.inspect("stock")->waiters.at(0);
-  for (const char* message : {"granted", "revoked", "granted"}) notify(message, waiter);
-  (void)others.list();  // answered behind the notifications and what they have led to
-  EXPECT_EQ(next.wait_for(0s), std::future_status::timeout);
-  EXPECT_EQ(locks.inspect("stock")->waiters.at(0).token, waiter.token) << "it stands where it stood";
-  EXPECT_FALSE(held.release());
-  EXPECT_TRUE(next.get().held());
-}
 
 /// The hold is a reader's by then, or still a writer's: nobody knows. Its verb is what it was.
 TEST_F(redis_forgeries, of_the_answer_to_a_downgrade_leave_a_hold_that_can_be_unlocked) {

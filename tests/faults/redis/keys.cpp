@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "faults/faults.hpp"
+#include "support/fault_proxy.hpp"
 #include "support/redis_server.hpp"
 
 namespace holdfast::faults {
@@ -164,6 +165,17 @@ INSTANTIATE_TEST_SUITE_P(
       const auto& key = info.param.key;
       return key.starts_with(side) ? key.substr(side.size()) : "lock";
     });
+
+TEST_F(redis_keys, with_a_large_value_of_others_are_not_read) {
+  const test::fault_proxy line{server_.port()};
+  client onlooker{"redis://127.0.0.1:" + std::to_string(line.port()) + "?failover_guard=0"};
+  EXPECT_TRUE(onlooker.list().empty());
+  ASSERT_EQ(server_.ask({"SETRANGE", "holdfast:foreign", "40000000", "x"}), "40000001");
+  const auto before = line.passed(test::direction::to_client);
+  EXPECT_EQ(onlooker.list().size(), 1U);
+  (void)onlooker.inspect("foreign");
+  EXPECT_LT(line.passed(test::direction::to_client) - before, 100'000U);
+}
 
 TEST_F(redis_keys, with_a_foreign_value_are_waited_for) {
   for (const std::string value : {"somebody's", "", "0123456789abcdef0123456789abcdef", "\r\n*1\r\n",

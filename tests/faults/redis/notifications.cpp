@@ -77,10 +77,12 @@ TEST_F(redis_notifications, that_are_forged_make_nobody_believe_in_a_grant) {
   });
   expect_waiter(locks_);
   const auto talker = as("talker");
+  const auto place = waiter().token;
   for (const std::string kind : {"granted", "look", "revoked", "granted"}) {
     ASSERT_EQ(talker->ask(waiter().message(kind)), "1") << kind;
     hear_out(others_);
     EXPECT_EQ(next.wait_for(0s), std::future_status::timeout) << kind;
+    EXPECT_EQ(waiter().token, place) << "it stands where it stood";
   }
   is_held = false;
   EXPECT_FALSE(held.release());

@@ -31,6 +31,12 @@ class server {
   virtual void start() = 0;
   virtual void start_empty() {}
   virtual void set_clock(std::chrono::seconds /*ahead*/) {}
+  /// So many claims right behind this lease, with tokens one above the other, as they stand in its queue.
+  /// They end when it does.
+  /// \param text_size of what each says of itself, in bytes; 0: what the lease does.
+  virtual void queue(const lease& /*behind*/, std::size_t /*count*/, std::size_t /*text_size*/) {}
+  /// The first of those claims has ended a while ago.
+  virtual void end_first_queued(const lease& /*behind*/) {}
 };
 
 /// One that is asked in SQL. The store's tables have their usual names.
@@ -76,6 +82,26 @@ class database : public server {
   void execute(const std::string& sql) { EXPECT_EQ(ask(sql), "") << sql; }
   std::int64_t number(const std::string& sql) { return std::stoll(ask(sql)); }
   std::int64_t claims() { return number("SELECT count(*) FROM holdfast_locks_claims"); }
+  void queue(const lease& behind, std::size_t count, std::size_t text_size) final {
+    const std::string digits =
+        "(SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION "
+        "ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)";
+    const std::string number = "(a.d + 10 * b.d + 100 * c.d + 1000 * e.d)";
+    const std::string text =
+        text_size == 0 ? "h.metadata" : "REPEAT('xxxxxxxxxx', " + std::to_string(text_size / 10) + ')';
+    execute(
+        "INSERT INTO holdfast_locks_claims (name, token, owner, client, weight, ttl, expires, since, "
+        "metadata) SELECT h.name, h.token + 1 + " +
+        number + ", h.owner, h.client, h.weight, h.ttl, h.expires, h.since, " + text +
+        " FROM holdfast_locks_claims h, " + digits + " a, " + digits + " b, " + digits + " c, " + digits +
+        " e WHERE h.name = '" + behind.name() + "' AND " + number + " < " + std::to_string(count));
+    execute("UPDATE holdfast_locks SET token = token + " + std::to_string(count) + " WHERE name = '" +
+            behind.name() + "'");
+  }
+  void end_first_queued(const lease& behind) final {
+    execute("UPDATE holdfast_locks_claims SET expires = since WHERE token = " +
+            std::to_string(behind.token().value() + 1));
+  }
 };
 
 struct server_settings {
