@@ -11,8 +11,6 @@
 //                                               said yes last, by CLOCK_BOOTTIME
 //   contend NAME WITNESS TURNS [OPTION…]       -> contended | failed CODE TEXT       lock, visit, unlock
 //   visit WITNESS                            -> visited            once, with the token in HOLDFAST_TOKEN
-//   write REGISTER                           -> written | stale    with the token of its hold, and without a
-//                                               look at held(): the look was before
 //   cycle NAME TURNS [OPTION…]               -> cycled | failed CODE TEXT        lock, unlock
 //   clients URL TURNS                        -> cycled | failed CODE TEXT        open, lock, close
 //   inspect NAME                             -> holders N waiters N | failed CODE TEXT
@@ -49,7 +47,6 @@
 #include <unistd.h>
 #include <vector>
 
-#include "support/fenced_register.hpp"
 #include "support/witness.hpp"
 #include <holdfast/holdfast.hpp>
 
@@ -181,7 +178,7 @@ class actor {
         {"clients", &actor::clients}, {"close", &actor::close},     {"inspect", &actor::inspect},
         {"usage", &actor::resources}, {"limit", &actor::limit},     {"user", &actor::user},
         {"wall", &actor::wall},       {"disk", &actor::disk},       {"fill", &actor::fill},
-        {"clear", &actor::clear},     {"visit", &actor::visit},     {"write", &actor::write},
+        {"clear", &actor::clear},     {"visit", &actor::visit},
     };
     try {
       return (this->*verbs.at(request.at(0)))(request);
@@ -264,10 +261,6 @@ class actor {
     holdfast::test::witness{request.at(1)}.visit(mode::exclusive,
                                                  holdfast::fencing_token{std::stoull(token)});
     return "visited";
-  }
-
-  std::string write(const command& request) {
-    return holdfast::test::fenced_register{request.at(1)}.write(held_.token()) ? "written" : "stale";
   }
 
   std::string cycle(const command& request) {

@@ -11,7 +11,6 @@
 #include <iterator>
 #include <signal.h>
 #include <spawn.h>
-#include <sstream>
 #include <stdexcept>
 #include <sys/wait.h>
 #include <thread>
@@ -38,14 +37,6 @@ bool eventually(const std::function<bool()>& is_so) {
     std::this_thread::sleep_for(std::chrono::milliseconds{3});
   }
   return true;
-}
-
-std::string contents(const std::string& path) {
-  // A file of /proc cannot be read any more when its process ends: then there is nothing in it.
-  const std::ifstream file{path, std::ios::binary};
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
 }
 
 void write_file(const std::string& path, std::string_view text) {

@@ -20,7 +20,6 @@ inline constexpr std::chrono::seconds wait_limit{60};
 /// Looks until it is so. \return false when wait_limit ran out.
 [[nodiscard]] bool eventually(const std::function<bool()>& is_so);
 
-[[nodiscard]] std::string contents(const std::string& path);
 void write_file(const std::string& path, std::string_view text);
 
 /// The state letter of /proc/PID/stat; empty where there is no such process.

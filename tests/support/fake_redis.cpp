@@ -1,14 +1,9 @@
 #include "support/fake_redis.hpp"
 
-#include <cerrno>
-#include <netinet/in.h>
 #include <optional>
 #include <poll.h>
 #include <string_view>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <system_error>
-#include <unistd.h>
 #include <utility>
 
 namespace holdfast::test {
@@ -53,58 +48,21 @@ void send_all(int socket, std::string_view bytes) {
 
 }  // namespace
 
-fake_redis::fake_redis()
-    : listener_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)}, wake_{::eventfd(0, EFD_CLOEXEC)} {
-  ::sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
-  ::socklen_t size = sizeof address;
-  auto* const at = reinterpret_cast<::sockaddr*>(&address);
-  if (::bind(listener_, at, size) != 0 || ::listen(listener_, 64) != 0 ||
-      ::getsockname(listener_, at, &size) != 0) {
-    throw std::system_error{errno, std::generic_category(), "a server on the loopback"};
-  }
-  port_ = ::ntohs(address.sin_port);
-  thread_ = std::jthread{[this](const std::stop_token& until) { serve(until); }};
-}
-
-fake_redis::~fake_redis() {
-  thread_.request_stop();
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(wake_, &one, sizeof one);
-  thread_.join();
-  ::close(listener_);
-  ::close(wake_);
-}
-
 void fake_redis::answer_with(answer next) {
   const std::scoped_lock held{mutex_};
   answer_ = std::move(next);
 }
 
-void fake_redis::serve(const std::stop_token& until) {
-  std::vector<connection> all;
-  while (!until.stop_requested()) {
-    std::vector<::pollfd> ready{{wake_, POLLIN, 0}, {listener_, POLLIN, 0}};
-    for (const connection& each : all) ready.push_back({each.socket, POLLIN, 0});
-    if (::poll(ready.data(), ready.size(), -1) < 0) break;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (ready[i + 2].revents == 0 || serve_one(all[i])) continue;
-      ::close(all[i].socket);
-      all[i].socket = -1;
-    }
-    std::erase_if(all, [](const connection& each) { return each.socket < 0; });
-    if (ready[1].revents != 0) all.push_back({::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC)});
-  }
-  for (const connection& each : all) ::close(each.socket);
-}
-
-bool fake_redis::serve_one(connection& c) {
+bool fake_redis::serve(int socket) {
   char bytes[16'384];
-  const auto count = ::recv(c.socket, bytes, sizeof bytes, 0);
-  if (count <= 0) return false;
-  c.received.append(bytes, static_cast<std::size_t>(count));
-  while (const auto command = take_command(c.received)) send_all(c.socket, reply_to(*command));
+  const auto count = ::recv(socket, bytes, sizeof bytes, 0);
+  if (count <= 0) {
+    received_.erase(socket);
+    return false;
+  }
+  auto& received = received_[socket];
+  received.append(bytes, static_cast<std::size_t>(count));
+  while (const auto command = take_command(received)) send_all(socket, reply_to(*command));
   return true;
 }
 

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
+
+#include "support/loopback_server.hpp"
 
 namespace holdfast::test {
 
@@ -16,32 +18,20 @@ class fake_redis {
   /// \param command its words. \return the reply, as bytes. Called on the server's thread.
   using answer = std::function<std::string(const std::vector<std::string>& command)>;
 
-  fake_redis();
-  ~fake_redis();
-  fake_redis(const fake_redis&) = delete;
-  fake_redis& operator=(const fake_redis&) = delete;
+  fake_redis() : server_{[this](int socket) { return serve(socket); }} {}
 
-  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  [[nodiscard]] std::uint16_t port() const noexcept { return server_.port(); }
   /// From now on. Until the first call it answers nothing but greetings.
   void answer_with(answer next);
 
  private:
-  struct connection {
-    int socket = -1;
-    std::string received{};
-  };
-
-  void serve(const std::stop_token& until);
-  /// \return whether the connection is alive.
-  bool serve_one(connection& c);
+  bool serve(int socket);
   std::string reply_to(const std::vector<std::string>& command);
 
   std::mutex mutex_;
   answer answer_;
-  std::uint16_t port_ = 0;
-  int listener_ = -1;
-  int wake_ = -1;
-  std::jthread thread_;
+  std::map<int, std::string> received_;  // of each connection, and not a whole command yet
+  loopback_server server_;               // ends first
 };
 
 }  // namespace holdfast::test

@@ -4,12 +4,10 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <iomanip>
-#include <iterator>
-#include <sstream>
 #include <stdexcept>
 #include <unistd.h>
 
+#include "support/faketime.hpp"
 #include "support/kept_template.hpp"
 #include "support/small_disk.hpp"
 
@@ -21,11 +19,6 @@ using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
 constexpr auto wait_limit = 60s;  // far longer than a start takes on a loaded machine
-
-std::string contents(const std::string& path) {
-  std::ifstream file{path, std::ios::binary};
-  return {std::istreambuf_iterator<char>{file}, {}};
-}
 
 /// The server refuses to run as root.
 const std::optional<server_user>& its_user() {
@@ -69,21 +62,6 @@ fs::path made(const scratch_folder& in) {
   if (making.wait(patience_with_disks) != 0)
     throw std::runtime_error{"mariadb-install-db: " + contents(in.file("log"))};
   return data;
-}
-
-std::string faketime_library() {
-  for (const auto& folder : fs::directory_iterator{"/usr/lib"}) {
-    const auto file = folder.path() / "faketime" / "libfaketime.so.1";
-    if (fs::exists(file)) return file.string();
-  }
-  throw std::runtime_error{"libfaketime is not installed"};
-}
-
-/// It has them open by now; nobody else would remove them after a kill.
-void forget_faketime_files(::pid_t pid) {
-  for (const char* name : {"/dev/shm/faketime_shm_", "/dev/shm/sem.faketime_sem_"}) {
-    fs::remove(name + std::to_string(pid));
-  }
 }
 
 }  // namespace
@@ -130,12 +108,7 @@ std::vector<std::string> mariadb_server::command_line() const {
 void mariadb_server::launch() {
   child_process::settings where{
       .folder = folder_.path().string(), .output = folder_.file("log"), .user = its_user()};
-  if (settings_.own_clock) {
-    // Not the monotonic clock: it is the wall clock that somebody sets.
-    where.environment = {"LD_PRELOAD=" + faketime_library(),
-                         "FAKETIME_TIMESTAMP_FILE=" + folder_.file("clock"), "FAKETIME_NO_CACHE=1",
-                         "FAKETIME_DONT_FAKE_MONOTONIC=1"};
-  }
+  if (settings_.own_clock) where.environment = faketime_environment(folder_.file("clock"));
   auto arguments = command_line();
   if (settings_.small_disk_kib > 0) {
     const auto before = on_small_disk(settings_.small_disk_kib, its_user().value(), small_disk());
@@ -210,13 +183,7 @@ void mariadb_server::start_empty() {
 }
 
 void mariadb_server::set_clock(std::chrono::milliseconds ahead) {
-  // In one step, so that the server never reads half of it.
-  const auto file = folder_.file("clock");
-  std::ostringstream text;
-  text << std::showpos << std::fixed << std::setprecision(3) << std::chrono::duration<double>{ahead}.count()
-       << '\n';
-  std::ofstream{file + ".new"} << text.str();
-  fs::rename(file + ".new", file);
+  set_faketime(folder_.file("clock"), ahead);
 }
 
 std::string mariadb_server::log() const { return contents(folder_.file("log")); }

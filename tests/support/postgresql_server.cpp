@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <stdexcept>
 #include <sys/shm.h>
@@ -21,11 +20,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto wait_limit = 60s;  // far longer than a start takes on a loaded machine
-
-std::string contents(const std::string& path) {
-  std::ifstream file{path, std::ios::binary};
-  return {std::istreambuf_iterator<char>{file}, {}};
-}
 
 /// When the test process is gone, however that came: its server's processes notice the death of their first
 /// one by and by, and those that stand still never. $1: the data; $2: the folder around.

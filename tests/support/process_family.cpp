@@ -4,12 +4,12 @@
 #include <charconv>
 #include <chrono>
 #include <csignal>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <thread>
+
+#include "support/scratch_folder.hpp"
 
 namespace holdfast::test {
 
@@ -30,8 +30,7 @@ void await(const std::function<bool()>& come, const std::string& message) {
 
 /// One that has ended meanwhile does, too.
 bool stopped(::pid_t pid) {
-  std::ifstream file{"/proc/" + std::to_string(pid) + "/stat"};
-  const std::string line{std::istreambuf_iterator<char>{file}, {}};
+  const std::string line = contents("/proc/" + std::to_string(pid) + "/stat");
   const auto name_end = line.rfind(')');  // "42 (any name) T 1 …"
   return name_end == std::string::npos || line.find_first_of("TtZX", name_end) == name_end + 2;
 }

@@ -5,10 +5,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iomanip>
-#include <iterator>
-#include <sstream>
 #include <stdexcept>
+
+#include "support/faketime.hpp"
 
 namespace holdfast::test {
 
@@ -17,26 +16,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto wait_limit = 60s;  // far longer than a start takes on a loaded machine
-
-std::string contents(const std::string& path) {
-  std::ifstream file{path, std::ios::binary};
-  return {std::istreambuf_iterator<char>{file}, {}};
-}
-
-std::string faketime_library() {
-  for (const auto& folder : std::filesystem::directory_iterator{"/usr/lib"}) {
-    const auto file = folder.path() / "faketime" / "libfaketime.so.1";
-    if (std::filesystem::exists(file)) return file.string();
-  }
-  throw std::runtime_error{"libfaketime is not installed"};
-}
-
-/// It has them open by now; nobody else would remove them after a kill.
-void forget_faketime_files(::pid_t pid) {
-  for (const char* name : {"/dev/shm/faketime_shm_", "/dev/shm/sem.faketime_sem_"}) {
-    std::filesystem::remove(name + std::to_string(pid));
-  }
-}
 
 }  // namespace
 
@@ -84,11 +63,8 @@ void redis_server::write_configuration() {
 void redis_server::launch() {
   child_process::settings where{.folder = folder_.path().string(), .output = folder_.file("redis.log")};
   if (settings_.own_clock) {
-    // libc's malloc instead of jemalloc, which asks for the time while libfaketime is still starting. Not the
-    // monotonic clock: it is the wall clock that somebody sets.
-    where.environment = {"LD_PRELOAD=" + faketime_library() + " libc.so.6",
-                         "FAKETIME_TIMESTAMP_FILE=" + folder_.file("clock"), "FAKETIME_NO_CACHE=1",
-                         "FAKETIME_DONT_FAKE_MONOTONIC=1"};
+    // libc's malloc instead of jemalloc, which asks for the time while libfaketime is still starting.
+    where.environment = faketime_environment(folder_.file("clock"), "libc.so.6");
   }
   std::vector<std::string> command{settings_.program, folder_.file("redis.conf")};
   if (settings_.sentinel) command.emplace_back("--sentinel");
@@ -197,15 +173,7 @@ void redis_server::replicate(std::uint16_t primary_port) {
   ask({"REPLICAOF", "127.0.0.1", std::to_string(primary_port)});
 }
 
-void redis_server::set_clock(std::chrono::milliseconds ahead) {
-  // In one step, so that the server never reads half of it.
-  const auto file = folder_.file("clock");
-  std::ostringstream text;
-  text << std::showpos << std::fixed << std::setprecision(3) << std::chrono::duration<double>{ahead}.count()
-       << '\n';
-  std::ofstream{file + ".new"} << text.str();
-  std::filesystem::rename(file + ".new", file);
-}
+void redis_server::set_clock(std::chrono::milliseconds ahead) { set_faketime(folder_.file("clock"), ahead); }
 
 std::string redis_server::log() const { return contents(folder_.file("redis.log")); }
 

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <stdlib.h>
 #include <string>
 #include <string_view>
@@ -32,5 +34,14 @@ class scratch_folder {
  private:
   std::filesystem::path path_;
 };
+
+/// The bytes of a file. One of /proc cannot be read any more when its process ends: then there is nothing in
+/// it.
+[[nodiscard]] inline std::string contents(const std::string& path) {
+  const std::ifstream file{path, std::ios::binary};
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
 
 }  // namespace holdfast::test

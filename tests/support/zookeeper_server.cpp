@@ -52,11 +52,6 @@ std::string line_after(const std::string& text, std::string_view key) {
   return all.substr(from, all.find('\n', from) - from);
 }
 
-std::string contents_of(const std::string& path) {
-  std::ifstream file{path, std::ios::binary};
-  return {std::istreambuf_iterator<char>{file}, {}};
-}
-
 std::string big_endian(std::uint64_t value, unsigned size) {
   std::string bytes;
   for (; size > 0; --size) bytes += static_cast<char>(value >> (8 * (size - 1)) & 0xFFU);
@@ -182,7 +177,7 @@ void zookeeper_server::set_next_number(const std::string& node, std::int32_t num
     if (newest.empty() || change >= newest_change) newest = each.path();
     newest_change = std::max<std::uint64_t>(newest_change, change);
   }
-  std::string bytes = contents_of(newest.string());
+  std::string bytes = contents(newest.string());
   const std::string path = big_endian(node.size(), 4) + node;
   const auto found = bytes.find(path);
   constexpr std::size_t seal = 8 + 5;
@@ -195,6 +190,6 @@ void zookeeper_server::set_next_number(const std::string& node, std::int32_t num
   std::ofstream{newest, std::ios::binary | std::ios::trunc} << bytes;
 }
 
-std::string zookeeper_server::log() const { return contents_of(folder_.file("zookeeper.log")); }
+std::string zookeeper_server::log() const { return contents(folder_.file("zookeeper.log")); }
 
 }  // namespace holdfast::test
