@@ -42,6 +42,7 @@ class redis_py : public client_process {
       // Debian's own, because it has Debian's python3-redis; -B: no litter among the sources.
       : client_process{{"/usr/bin/python3", "-B", std::string{HOLDFAST_LIBRARIES_FOLDER} + "/redis_py.py"},
                        sockets_of(server)} {}
+  static bool is_there() { return true; }
 };
 
 class redlock : public client_process {
