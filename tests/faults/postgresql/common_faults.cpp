@@ -53,6 +53,15 @@ class postgresql final : public wrapped<database, holdfast::test::postgresql_ser
         "AND a.state <> 'active' AND l.locktype = 'transactionid'");
   }
   bool has_logged(const std::string& text) override { return real_.log().find(text) != std::string::npos; }
+  std::map<std::string, remains> what_is_left() override {
+    auto all = database::what_is_left();
+    all["advisory locks"] = {number("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")};
+    // Its housekeeping comes and goes.
+    all["processes"] = {static_cast<std::int64_t>(real_.processes().size()), 2};
+    // Dead rows are used again.
+    all["pages"] = {number("SELECT pg_total_relation_size('holdfast_locks') / 8192"), 16};
+    return all;
+  }
   [[nodiscard]] std::string kind_of_routine() const override { return "FUNCTION"; }
   [[nodiscard]] std::vector<std::string> inner_routines() const override {
     return {"serve", "now", "untrack"};

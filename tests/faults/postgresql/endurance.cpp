@@ -1,65 +1,18 @@
-// Many clients one after the other, and nothing that grows with them, on either side.
+// Many turns of one client, and nothing that grows with them at the server.
+
+#include "faults/endurance.hpp"
 
 #include <cstdio>
 
 #include "faults/postgresql/on_postgresql.hpp"
-#include "support/amount.hpp"
 
 namespace holdfast::faults {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool counts_memory = false;  // a sanitizer keeps what was freed
-#else
-constexpr bool counts_memory = true;
-#endif
-
-struct both_sides {
-  long resident_kib = 0;
-  int descriptors = 0;
-  int threads = 0;
-  std::int64_t rows = 0;
-  std::int64_t locks = 0;
-  std::size_t server_processes = 0;
-  std::int64_t pages = 0;
-};
-
 class postgresql_endurance : public on_postgresql {
  protected:
-  /// Once the server has seen the last of them go.
-  both_sides look() {
-    both_sides now;
-    EXPECT_EQ(std::sscanf(other_.ask("usage").c_str(), "usage %ld %d %d", &now.resident_kib, &now.descriptors,
-                          &now.threads),
-              3);
-    await([&] { return sessions() == 0; }, "somebody has not gone");
-    now.rows = server_.number(
-        "SELECT (SELECT count(*) FROM holdfast_locks) + (SELECT count(*) FROM holdfast_locks_claims)");
-    now.locks = server_.number("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'");
-    now.server_processes = server_.processes().size();
-    now.pages = server_.number("SELECT pg_total_relation_size('holdfast_locks') / 8192");
-    return now;
-  }
-
   actor other_;
 };
-
-TEST_F(postgresql_endurance, hundreds_of_clients_leave_nothing_behind) {
-  const int cycles = counts_memory ? test::amount(60, 600) : 100;  // each of them a process of the server's
-  ASSERT_EQ(other_.ask("clients " + server_.url() + ' ' + std::to_string(test::amount(30, 100))), "cycled");
-  const auto before = look();
-  ASSERT_EQ(other_.ask("clients " + server_.url() + ' ' + std::to_string(cycles), 150s), "cycled");
-  const auto after = look();
-  EXPECT_EQ(after.descriptors, before.descriptors);
-  EXPECT_EQ(after.threads, before.threads);
-  if (counts_memory) {
-    EXPECT_LE(after.resident_kib, before.resident_kib + 1024);
-  }
-  EXPECT_EQ(after.rows, before.rows);
-  EXPECT_EQ(after.locks, 0);
-  EXPECT_LE(after.server_processes, before.server_processes + 2) << "its housekeeping comes and goes";
-  EXPECT_LE(after.pages, before.pages + 16) << "dead rows are not used again";
-}
 
 TEST_F(postgresql_endurance, ten_thousand_turns_of_one_client_leave_nothing_behind) {
   ASSERT_EQ(other_.ask("open " + server_.url()), "open");

@@ -15,6 +15,15 @@ class redis final : public wrapped<server, holdfast::test::redis_server> {
     return "redis://127.0.0.1:" + std::to_string(port) + options + (options.empty() ? "?" : "&") +
            "failover_guard=0";
   }
+  std::int64_t connections() override { return real_.info("connected_clients") - 1; }
+  std::map<std::string, remains> what_is_left() override {
+    const std::filesystem::directory_iterator descriptors{"/proc/" + std::to_string(real_.pid()) + "/fd"};
+    return {{"scripts", {real_.info("number_of_cached_scripts")}},
+            {"keys", {std::stoll(real_.ask({"DBSIZE"}))}},
+            {"channels", {real_.info("pubsub_channels")}},
+            {"descriptors", {std::distance(descriptors, {})}},
+            {"bytes", {real_.info("used_memory"), 1'000'000}}};
+  }
   /// Of processes that are no longer there.
   void queue(const holdfast::lease& behind, std::size_t count, std::size_t text_size) override {
     const std::string side = "{holdfast:" + behind.name() + "}\x1f";
@@ -42,8 +51,10 @@ class redis final : public wrapped<server, holdfast::test::redis_server> {
   }
 };
 
-const test_on tested{server_kind{.name = "redis", .start = [](const server_settings& settings) {
-                                   return std::make_unique<redis>(settings);
-                                 }}};
+const test_on tested{
+    server_kind{.name = "redis",
+                .some_clients = 600,
+                .many_clients = 10'000,
+                .start = [](const server_settings& settings) { return std::make_unique<redis>(settings); }}};
 
 }  // namespace

@@ -164,6 +164,34 @@ TEST_P(server_lines, that_are_refused_say_so_and_are_tried_again) {
   EXPECT_TRUE(mutex(locks, "stock").try_lock_for(60s));
 }
 
+TEST_P(server_lines, that_go_mute_cost_the_lease_and_no_more) {
+  make_store();  // which may take longer than those timeouts
+  const bool keeps_sessions = GetParam().keeps_sessions;
+  for (const auto way : {direction::to_client, direction::to_server}) {
+    client locks{far_url(keeps_sessions ? "?connect_timeout=1s" : "?answer_timeout=1s&connect_timeout=1s"),
+                 client_options{}.locks(lock_options{}.ttl(3s))};
+    auto held = mutex{locks, "stock"}.acquire();
+    loss loss_signal{held};
+    line_.interfere(way, {.swallow = true});
+    const auto failed = failure_of([&] { mutex{locks, "other", hasty()}.lock(); });
+    EXPECT_TRUE(failed.code == errc::unavailable || failed.code == errc::unknown_outcome) << failed.text;
+    // A session is kept by each try to connect that comes to the server.
+    if (!keeps_sessions || way == direction::to_server) {
+      client direct{url()};
+      const auto next = mutex{direct, "stock"}.acquire();
+      EXPECT_FALSE(held.held()) << "two hold";
+      EXPECT_GT(next.token(), held.token());
+    }
+    loss_signal.expect_told();
+    EXPECT_FALSE(held.held());
+    line_.heal();
+    EXPECT_TRUE(mutex(locks, "other").try_lock_for(60s));
+    EXPECT_EQ(held.release(), errc::lost);
+    locks.close();
+    expect_free();
+  }
+}
+
 HOLDFAST_ON_EACH_SERVER(server_lines, server_kinds, any_kind<server>);
 
 /// Of servers on which each claim has a ttl of its own.
@@ -193,32 +221,6 @@ TEST_P(server_lines_of_claims, cut_behind_any_byte_lose_nothing) {
   }
   EXPECT_GT(line_.taken(), 20U) << "hardly anything was cut";
   expect_free();
-}
-
-TEST_P(server_lines_of_claims, that_go_mute_cost_the_lease_and_no_more) {
-  constexpr auto ttl = 3s;
-  expect_free();  // makes the tables, which may take longer than those timeouts
-  for (const auto way : {direction::to_client, direction::to_server}) {
-    client locks{far_url("?answer_timeout=1s&connect_timeout=1s")};
-    auto held = mutex{locks, "stock", lock_options{}.ttl(ttl)}.acquire();
-    loss loss_signal{held};
-    line_.interfere(way, {.swallow = true});
-    const auto failed = failure_of([&] { mutex{locks, "other", hasty()}.lock(); });
-    EXPECT_TRUE(failed.code == errc::unavailable || failed.code == errc::unknown_outcome) << failed.text;
-    {
-      client direct{url()};
-      const auto next = mutex{direct, "stock"}.acquire();
-      EXPECT_FALSE(held.held()) << "two hold";
-      EXPECT_GT(next.token(), held.token());
-    }
-    loss_signal.expect_told();
-    EXPECT_FALSE(held.held());
-    line_.heal();
-    EXPECT_TRUE(mutex(locks, "other").try_lock_for(60s));
-    EXPECT_EQ(held.release(), errc::lost);
-    locks.close();
-    expect_free();
-  }
 }
 
 HOLDFAST_ON_EACH_SERVER(server_lines_of_claims, server_kinds,

@@ -21,6 +21,8 @@ test_on::test_on(const database_kind& kind) {
                             .keeps_sessions = kind.keeps_sessions,
                             .has_clock = kind.has_clock,
                             .can_start_empty = kind.can_start_empty,
+                            .some_clients = kind.some_clients,
+                            .many_clients = kind.many_clients,
                             .start = kind.start});
 }
 

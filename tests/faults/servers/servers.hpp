@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -37,6 +38,14 @@ class server {
   virtual void queue(const lease& /*behind*/, std::size_t /*count*/, std::size_t /*text_size*/) {}
   /// The first of those claims has ended a while ago.
   virtual void end_first_queued(const lease& /*behind*/) {}
+  /// Of our clients, as it counts them.
+  virtual std::int64_t connections() = 0;
+  /// What clients might leave at the server, by name.
+  struct remains {
+    std::int64_t count = 0;
+    std::int64_t may_grow_by = 0;
+  };
+  virtual std::map<std::string, remains> what_is_left() = 0;
 };
 
 /// One that is asked in SQL. The store's tables have their usual names.
@@ -82,6 +91,10 @@ class database : public server {
   void execute(const std::string& sql) { EXPECT_EQ(ask(sql), "") << sql; }
   std::int64_t number(const std::string& sql) { return std::stoll(ask(sql)); }
   std::int64_t claims() { return number("SELECT count(*) FROM holdfast_locks_claims"); }
+  std::int64_t connections() final { return sessions(); }
+  std::map<std::string, remains> what_is_left() override {
+    return {{"names", {number("SELECT count(*) FROM holdfast_locks")}}, {"claims", {claims()}}};
+  }
   void queue(const lease& behind, std::size_t count, std::size_t text_size) final {
     const std::string digits =
         "(SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION "
@@ -120,6 +133,8 @@ struct kind_of {
   bool keeps_sessions = false;    ///< a claim ends with its client's session, not with a ttl of its own
   bool has_clock = true;          ///< that can be set
   bool can_start_empty = true;    ///< after a kill
+  int some_clients = 60;          ///< one after the other, in a run of scripts/test
+  int many_clients = 600;         ///< in one of scripts/hunt
   std::function<std::unique_ptr<Server>(const server_settings&)> start;
 };
 /// What a failed test shows of it.

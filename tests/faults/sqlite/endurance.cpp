@@ -1,42 +1,14 @@
 // Many turns, and nothing that grows with them.
 
-#include <cstdio>
-#include <thread>
+#include "faults/endurance.hpp"
 
 #include "faults/sqlite/on_a_file.hpp"
-#include "support/amount.hpp"
 
 namespace holdfast::faults {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool counts_memory = false;  // a sanitizer keeps what was freed
-#else
-constexpr bool counts_memory = true;
-#endif
-
-struct usage {
-  long resident_kib = 0;
-  int descriptors = 0;
-  int threads = 0;
-};
-
 class endurance : public on_a_file {
  protected:
-  static usage usage_of(actor& other) {
-    usage now;
-    EXPECT_EQ(std::sscanf(other.ask("usage").c_str(), "usage %ld %d %d", &now.resident_kib, &now.descriptors,
-                          &now.threads),
-              3);
-    return now;
-  }
-  static void expect_no_growth(const usage& before, const usage& after) {
-    EXPECT_EQ(after.descriptors, before.descriptors);
-    EXPECT_EQ(after.threads, before.threads);
-    if (counts_memory) {
-      EXPECT_LE(after.resident_kib, before.resident_kib + 1024);
-    }
-  }
   /// The rows of all tables become what they were, once the last unlock, which nobody waited for, is done.
   void expect_rows(const std::vector<std::string>& wanted) const {
     comes_true([&] { return rows() == wanted; });

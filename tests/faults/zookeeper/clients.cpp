@@ -12,18 +12,6 @@ class zookeeper_clients : public on_zookeeper {
   [[nodiscard]] std::string lasting() const { return server_.url("?session_timeout=40s"); }
 };
 
-TEST_F(zookeeper_clients, killed_while_holding_make_room_with_their_session) {
-  const auto holder = start_brief();
-  const auto first = holder->hold("stock");
-  client locks{lasting()};
-  auto waiter = std::async(std::launch::async, [&] { return mutex{locks, "stock"}.acquire(); });
-  expect_contenders(2);
-  holder->kill();
-  const auto next = waiter.get();
-  EXPECT_GT(next.token(), first);
-  expect_contenders(1);
-}
-
 TEST_F(zookeeper_clients, killed_while_waiting_let_nobody_in_and_hold_up_nobody) {
   client locks{lasting()};
   auto held = mutex{locks, "stock"}.acquire();

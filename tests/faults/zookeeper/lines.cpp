@@ -110,29 +110,6 @@ TEST_F(zookeeper_lines, that_are_gone_at_the_unlock_carry_it_when_they_are_back)
   EXPECT_TRUE(mutex(locks, "stock").try_lock_for(60s));
 }
 
-TEST_F(zookeeper_lines, that_go_mute_cost_the_lease_and_no_more) {
-  for (const auto way : {direction::to_client, direction::to_server}) {
-    client locks{url("?connect_timeout=1s"), living(3s)};
-    auto held = mutex{locks, "stock"}.acquire();
-    loss loss_signal{held};
-    line_.interfere(way, {.swallow = true});
-    const auto failed = failure_of([&] { mutex{locks, "other", hasty()}.lock(); });
-    EXPECT_TRUE(failed.code == errc::unavailable || failed.code == errc::unknown_outcome) << failed.text;
-    if (way == direction::to_server) {  // the other way, each try to connect keeps the session
-      client direct{server_.url()};
-      const auto next = mutex{direct, "stock"}.acquire();
-      EXPECT_FALSE(held.held()) << "two hold";
-      EXPECT_GT(next.token(), held.token());
-    }
-    loss_signal.expect_told();
-    EXPECT_FALSE(held.held());
-    line_.heal();
-    EXPECT_TRUE(mutex(locks, "other").try_lock_for(60s));
-    EXPECT_EQ(held.release(), errc::lost);
-    expect_contenders(0);
-  }
-}
-
 // Several threads may fail what could not be sent; what was asked first is answered first.
 TEST_F(zookeeper_lines, that_are_refused_leave_no_doubt_whether_a_claim_was_sent) {
   client locks{url()};
