@@ -107,34 +107,38 @@ TEST_F(redis_quorum_misfits, keys_of_another_type_beside_the_lock_cost_the_votes
   EXPECT_EQ(servers_.server(3).ask({"GET", side + "waiters"}), "no set");
 }
 
-TEST_F(redis_quorum_misfits, a_server_that_denies_the_scripts_costs_its_vote) {
-  servers_.server(2).ask({"ACL", "SETUSER", "default", "-@scripting"});
-  expect_service();
-  servers_.server(2).ask({"ACL", "SETUSER", "default", "+@all"});
-  expect_vote_of(2);
-}
-
-TEST_F(redis_quorum_misfits, a_server_that_denies_the_keys_costs_its_vote) {
-  servers_.server(3).ask({"ACL", "SETUSER", "default", "resetkeys", "~elsewhere:*"});
-  expect_service();
-  servers_.server(3).ask({"ACL", "SETUSER", "default", "allkeys"});
-  expect_vote_of(3);
-}
-
-TEST_F(redis_quorum_misfits, a_server_with_another_password_costs_its_vote) {
-  servers_.server(0).ask({"CONFIG", "SET", "requirepass", "another"});
-  servers_.server(0).ask({"CLIENT", "KILL", "TYPE", "normal"});
-  servers_.server(0).ask({"CLIENT", "KILL", "TYPE", "pubsub"});
-  expect_service();
-  servers_.server(0).ask({"CONFIG", "SET", "requirepass", ""});
-  expect_vote_of(0);
-}
-
-TEST_F(redis_quorum_misfits, a_server_that_may_not_write_costs_its_vote) {
-  servers_.server(1).ask({"REPLICAOF", "127.0.0.1", std::to_string(servers_.server(1).port())});
-  expect_service();
-  servers_.server(1).ask({"REPLICAOF", "NO", "ONE"});
-  expect_vote_of(1);
+TEST_F(redis_quorum_misfits, each_cost_its_vote_as_long_as_they_are) {
+  using commands = std::vector<std::vector<std::string>>;
+  struct misfit {
+    const char* reason;
+    std::size_t server;
+    commands spoil;
+    commands cure;
+  };
+  const std::string own_port = std::to_string(servers_.server(1).port());
+  for (const auto& [reason, server, spoil, cure] : {
+           misfit{"denies the scripts",
+                  2,
+                  {{"ACL", "SETUSER", "default", "-@scripting"}},
+                  {{"ACL", "SETUSER", "default", "+@all"}}},
+           misfit{"denies the keys",
+                  3,
+                  {{"ACL", "SETUSER", "default", "resetkeys", "~elsewhere:*"}},
+                  {{"ACL", "SETUSER", "default", "allkeys"}}},
+           misfit{"has another password",
+                  0,
+                  {{"CONFIG", "SET", "requirepass", "another"},
+                   {"CLIENT", "KILL", "TYPE", "normal"},
+                   {"CLIENT", "KILL", "TYPE", "pubsub"}},
+                  {{"CONFIG", "SET", "requirepass", ""}}},
+           misfit{"may not write", 1, {{"REPLICAOF", "127.0.0.1", own_port}}, {{"REPLICAOF", "NO", "ONE"}}},
+       }) {
+    SCOPED_TRACE(reason);
+    for (const auto& command : spoil) servers_.server(server).ask(command);
+    expect_service();
+    for (const auto& command : cure) servers_.server(server).ask(command);
+    expect_vote_of(server);
+  }
 }
 
 /// One of five is on a line on which somebody else answers its scripts.

@@ -99,35 +99,20 @@ TEST_F(places, that_are_only_looked_at_are_not_made) {
   await([&] { return changes > 0; }, "who watches does not hear of it");
 }
 
-TEST_F(places, of_this_user_are_used_when_the_url_names_none) {
-  actor other{{"XDG_STATE_HOME=" + folder_.file("state")}};
-  EXPECT_EQ(other.ask("open sqlite:"), "open");
-  EXPECT_TRUE(other.hold("stock"));
-  EXPECT_TRUE(std::filesystem::exists(folder_.file("state/holdfast/locks.db")));
-}
-
 TEST_F(places, that_cannot_be_written_are_refused_as_such) {
+  const auto expect_refusal = [&](const std::string& names) {
+    const auto answer = somebody()->ask("open " + url());
+    EXPECT_EQ(code_in(answer), errc::permission_denied) << answer;
+    EXPECT_THAT(answer, testing::HasSubstr(names));
+    set_modes(0755, 0644);
+  };
   set_modes(0555, 0444);
-  const auto answer = somebody()->ask("open " + url());
-  EXPECT_EQ(code_in(answer), errc::permission_denied) << answer;
-  EXPECT_THAT(answer, testing::HasSubstr(folder_.path().string()));
-  set_modes(0755, 0644);
-}
-
-TEST_F(places, whose_file_is_read_only_are_refused_as_such) {
+  expect_refusal(folder_.path().string());
   make_store();
   set_modes(0777, 0444);
-  const auto answer = somebody()->ask("open " + url());
-  EXPECT_EQ(code_in(answer), errc::permission_denied) << answer;
-  EXPECT_THAT(answer, testing::HasSubstr(file_));
-}
-
-TEST_F(places, whose_folder_is_read_only_are_refused_as_such) {
-  make_store();
+  expect_refusal(file_);
   set_modes(0555, 0666);
-  const auto answer = somebody()->ask("open " + url());
-  EXPECT_EQ(code_in(answer), errc::permission_denied) << answer;
-  set_modes(0755, 0644);
+  expect_refusal("");
 }
 
 TEST_F(places, that_are_folders_or_behind_files_are_refused) {
