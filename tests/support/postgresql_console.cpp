@@ -57,8 +57,6 @@ postgresql_console::postgresql_console(const std::string& where)
 
 bool postgresql_console::connected() const { return ::PQstatus(connection_.get()) == CONNECTION_OK; }
 
-std::string postgresql_console::last_error() const { return ::PQerrorMessage(connection_.get()); }
-
 ::pid_t postgresql_console::backend() const { return ::PQbackendPID(connection_.get()); }
 
 std::string postgresql_console::ask(const std::string& sql, const std::vector<std::string>& values) {

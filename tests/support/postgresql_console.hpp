@@ -18,8 +18,6 @@ class postgresql_console {
   explicit postgresql_console(const std::string& where);
 
   [[nodiscard]] bool connected() const;
-  /// Why not; what the server said last.
-  [[nodiscard]] std::string last_error() const;
   /// The server's process for this connection.
   [[nodiscard]] ::pid_t backend() const;
 
