@@ -71,6 +71,19 @@ TEST_F(zookeeper_contention, that_gives_up_before_it_was_sent_asks_nothing) {
   EXPECT_LE(wire_.counts[kind::create], sent);
 }
 
+// Its node is known already, and so are all contenders ahead of it: none.
+TEST_F(zookeeper_contention, that_holds_is_found_without_a_listing) {
+  acquire(0, "stock");
+  wire_.serve(session_);
+  ASSERT_TRUE(is_granted(0));
+  got_.clear();
+  wire_.counts.clear();
+  send(test::task::find, 0, "stock");
+  pass(50ms);
+  EXPECT_TRUE(is_granted(0));
+  EXPECT_EQ(wire_.counts[kind::list], 0U);
+}
+
 // What is in flight when a session ends may get no answer at all. The next session does not wait for it.
 TEST_F(zookeeper_contention, comes_in_the_next_session_though_the_former_one_did_not_answer) {
   wire_.create("/stock", 0, operation::made::container);

@@ -15,29 +15,27 @@ void arrivals::add(arrival a) {
 }
 
 void arrivals::fail(const arrival_ptr& a, bool maybe_executed) {
-  time_.at(time_.now(), [a, maybe_executed] {
-    a->handler(store::request_error{{errc::unavailable, "the session ended"}, true, maybe_executed});
-  });
+  time_.at(time_.now(), [a, maybe_executed] { a->handler(session_ended(maybe_executed)); });
 }
 
 void arrivals::create_next() {
   while (creations_ < most_creations && !coming_.empty()) {
     const arrival_ptr a = std::move(coming_.front());
     coming_.pop_front();
-    std::optional<creation> begun = host_.begin_creation(a->ref);
-    if (!begun) {  // given up, or the session has ended
+    claim* const c = claims_.find(a->ref);
+    if (c == nullptr) {  // given up, or the session has ended
       fail(a, false);
       continue;
     }
     ++creations_;
-    lines_[begun->queue].next.push_back(a);
-    nodes_.submit(std::move(begun->step), [this, a, session = sessions_ended_](result r) {
+    lines_[c->queue].next.push_back(a);
+    nodes_.submit(c->create(), [this, a, session = sessions_ended_](result r) {
       a->made = std::move(r);
       if (session != sessions_ended_) return;
       --creations_;
       create_next();
     });
-    list_next(begun->queue, begun->base);
+    list_next(c->queue, c->base);
   }
 }
 
@@ -62,8 +60,7 @@ void arrivals::list_next(const std::string& queue, const std::string& base) {
   if (queue != base) steps.push_back({.kind = operation_kind::list, .path = base});
   nodes_.submit_all(std::move(steps), [this, queue, base, session = sessions_ended_,
                                        all = std::exchange(waiting.next, {})](std::vector<result> results) {
-    const listing l = host_.read_queue(queue, std::move(results), session == sessions_ended_);
-    for (const arrival_ptr& a : all) host_.entered(*a, l);
+    on_listed_(all, std::move(results), session == sessions_ended_);
     if (session != sessions_ended_) return;
     lines_[queue].listing = false;
     list_next(queue, base);

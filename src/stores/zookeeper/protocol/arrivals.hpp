@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,9 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/link.hpp"
 #include "core/scheduler.hpp"
-#include "stores/zookeeper/protocol/claim.hpp"
-#include "stores/zookeeper/protocol/ordered_nodes.hpp"
+#include "stores/zookeeper/protocol/claim_table.hpp"
+#include "stores/zookeeper/protocol/wire_nodes.hpp"
 
 namespace holdfast::zookeeper {
 
@@ -20,15 +22,7 @@ namespace holdfast::zookeeper {
 struct arrival {
   claim_ref ref;
   tickets::link::on_reply handler;
-  int tries = 0;
   std::optional<result> made{};  // none: the creation was not answered
-};
-
-/// The result of one listing of a queue, for all claims whose nodes were sent before it.
-struct listing {
-  result queue;
-  std::optional<std::string> stranger{};  // a contender of the other layout
-  bool other_kind = false;                // the queue of possibly another kind of lock
 };
 
 /// Puts claims into their queues: it creates a claim's node and then lists the queue, in one round trip.
@@ -37,34 +31,15 @@ struct listing {
 /// It serves all claims whose creation was sent before it: a listing for each claim would cost n * n names.
 class arrivals {
  public:
-  /// A node to be created.
-  struct creation {
-    std::string queue;
-    std::string base;  // the lock's node: the queue itself, but for permits
-    operation step;
-  };
-  /// The owner of the claims.
-  class host {
-   public:
-    host() = default;
-    host(const host&) = delete;
-    host& operator=(const host&) = delete;
-
-    /// Called when the claim's node is sent.
-    /// \return nothing if the claim was given up.
-    virtual std::optional<creation> begin_creation(const claim_ref& ref) = 0;
-    /// \param children of the queue, and of the lock's node for permits.
-    /// \param is_current the answer is from the current session.
-    virtual listing read_queue(const std::string& queue, std::vector<result> children, bool is_current) = 0;
-    virtual void entered(const arrival& a, const listing& l) = 0;
-
-   protected:
-    ~host() = default;
-  };
+  using arrival_ptr = std::shared_ptr<arrival>;
+  /// Gets the lists of a queue, and of the lock's node for permits, with the claims that they serve.
+  /// \param is_current the answers are from the current session.
+  using on_listed =
+      std::function<void(const std::vector<arrival_ptr>& served, std::vector<result> lists, bool is_current)>;
 
   /// All must outlive it.
-  arrivals(store::scheduler& time, ordered_nodes& nodes, host& claims)
-      : time_{time}, nodes_{nodes}, host_{claims} {}
+  arrivals(store::scheduler& time, wire_nodes& nodes, claim_table& claims, on_listed handler)
+      : time_{time}, nodes_{nodes}, claims_{claims}, on_listed_{std::move(handler)} {}
   arrivals(const arrivals&) = delete;
   arrivals& operator=(const arrivals&) = delete;
 
@@ -73,7 +48,6 @@ class arrivals {
   void expired();
 
  private:
-  using arrival_ptr = std::shared_ptr<arrival>;
   struct line {
     bool listing = false;
     std::vector<arrival_ptr> next;  // served by the next listing
@@ -84,8 +58,9 @@ class arrivals {
   void fail(const arrival_ptr& a, bool maybe_executed);
 
   store::scheduler& time_;
-  ordered_nodes& nodes_;
-  host& host_;
+  wire_nodes& nodes_;
+  claim_table& claims_;
+  const on_listed on_listed_;
   std::uint64_t sessions_ended_ = 0;
   std::deque<arrival_ptr> coming_;     // creation not sent yet
   std::size_t creations_ = 0;          // in flight, of this session

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "stores/zookeeper/protocol/claim.hpp"
 
@@ -15,14 +17,10 @@ class claim_table {
  public:
   using claims = std::unordered_map<owner_id, claim>;
 
+  /// The serial of the next claim.
+  [[nodiscard]] std::uint64_t next_serial() { return ++last_serial_; }
   /// Each owner has one claim: a new one replaces the former.
-  claim& add(const store::claim& request) {
-    claim& c = claims_[request.owner];
-    c = {};
-    c.serial = ++last_serial_;
-    c.request = request;
-    return c;
-  }
+  claim& add(claim c) { return claims_.insert_or_assign(owner_id{c.wish.owner}, std::move(c)).first->second; }
   /// Null if the claim has gone.
   [[nodiscard]] claim* find(const claim_ref& ref) {
     claim* const c = find(ref.owner);
@@ -32,12 +30,17 @@ class claim_table {
     const auto found = claims_.find(owner);
     return found == claims_.end() ? nullptr : &found->second;
   }
-  [[nodiscard]] static claim_ref ref_of(const claim& c) { return {c.request.owner, c.serial}; }
   /// Removes `c`. Its nodes have to be disowned before.
-  void erase(const claim& c) { claims_.erase(owner_id{c.request.owner}); }
+  void erase(const claim& c) { claims_.erase(owner_id{c.wish.owner}); }
 
-  void own(const std::string& path, const claim& c) { nodes_[path] = ref_of(c); }
-  void disown(const std::string& path) { nodes_.erase(path); }
+  /// The nodes of the claim are its own, but one that it removes itself by a downgrade.
+  /// \param former the nodes that it had before.
+  void own(const claim& c, const std::vector<std::string>& former) {
+    for (const std::string& path : former) disown(path, c);
+    for (const std::string& path : c.nodes()) {
+      if (!c.replaces(path)) nodes_[path] = c.ref();
+    }
+  }
   /// Unless the node belongs to another claim by now.
   void disown(const std::string& path, const claim& c) {
     const auto found = nodes_.find(path);

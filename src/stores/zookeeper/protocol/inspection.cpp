@@ -7,7 +7,6 @@
 
 #include "core/summary.hpp"
 #include "holdfast/error.hpp"
-#include "stores/zookeeper/protocol/claim_nodes.hpp"
 #include "stores/zookeeper/protocol/note.hpp"
 #include "stores/zookeeper/protocol/paths.hpp"
 
@@ -22,7 +21,9 @@ constexpr std::size_t nodes_at_once = 64;
 /// The number of children that are listed at once, but for those of one node: about a megabyte of names.
 /// Renewals and beats of the session are answered behind what was asked for before.
 constexpr std::int64_t children_at_once = 16'000;
-/// How often claims are read until the reads show a single moment, where nothing else will do.
+/// How often claims are read until the reads show a single moment.
+constexpr int usual_looks = 5;
+/// The same where nothing else will do.
 constexpr int most_looks = 100;
 
 store::request_error never_at_rest(const std::string& name) {
@@ -32,16 +33,17 @@ store::request_error never_at_rest(const std::string& name) {
 }  // namespace
 
 /// Runs a vote. Later reads see everything that any client has been told until now.
-void inspection::catch_up(std::function<void(std::optional<store::request_error>)> handler) {
+void inspection::catch_up(const on_failed& failed, std::function<void()> then) {
   nodes_.submit({.kind = operation_kind::agree, .path = "/"},
-                [handler = std::move(handler)](const result& r) {
-                  handler(is_agreed(r) ? std::nullopt : std::optional{request_error_of(r)});
+                [failed, then = std::move(then)](const result& r) {
+                  if (!is_agreed(r)) return failed(request_error_of(r));
+                  then();
                 });
 }
 
 /// Runs any number of steps, a bounded number at once.
 void inspection::read_in_parts(const std::shared_ptr<std::vector<operation>>& steps,
-                               std::vector<result> so_far, ordered_nodes::on_results handler) {
+                               std::vector<result> so_far, wire_nodes::on_results handler) {
   if (so_far.size() == steps->size()) return handler(std::move(so_far));
   const auto from = steps->begin() + static_cast<std::ptrdiff_t>(so_far.size());
   const auto size =
@@ -64,79 +66,56 @@ void inspection::look_at(const look& at) {
 /// \param reads the results of `reads_of`.
 void inspection::decide(const look& at, const std::vector<result>& reads) {
   const auto failed = std::find_if(reads.begin(), reads.end(), is_error);
-  if (failed != reads.end()) return at.handler(request_error_of(*failed));
-  const std::string base = path_of(root_, at.name);
-  survey all = survey_of(style_, base, reads);
-  if (all.holders.empty() && all.waiters.empty()) return at.handler(std::move(all));
-  const bool had_holders = !all.holders.empty();
-  read_claims(std::move(all), at.waiters_read, [this, at, had_holders](outcome<survey> seen) {
-    const auto* const s = std::get_if<survey>(&seen);
-    if (s == nullptr) return at.handler(std::move(seen));
-    // The holders have gone between the two reads. Reads again, because the next waiter holds by
-    // now. Permits that went may have been followed by others, which were not listed yet.
-    const bool is_stale = s->is_torn || (had_holders && s->holders.empty());
-    // If the numbers do not tell who holds, a waiter could be taken for the holder.
-    const bool is_useless = s->is_torn && s->has_open_order;
-    if (is_stale && at.tries < (is_useless ? most_looks : most_tries)) {
-      look again = at;
-      ++again.tries;
-      return look_at(again);
-    }
-    if (is_useless) return at.handler(never_at_rest(at.name));
-    at.handler(std::move(seen));
+  if (failed != reads.end()) return at.failed(request_error_of(*failed));
+  const auto all = std::make_shared<survey>(survey_of(style_, path_of(root_, at.name), reads));
+  if (all->holders.empty() && all->waiters.empty()) return at.seen(std::move(*all));
+  const bool had_holders = !all->holders.empty();
+  const auto steps = std::make_shared<std::vector<operation>>(claim_reads_of(*all, at.waiters_read));
+  read_in_parts(steps, {}, [this, at, all, had_holders](const std::vector<result>& of_claims) {
+    const auto error = std::find_if(of_claims.begin(), of_claims.end(), is_error);
+    if (error != of_claims.end()) return at.failed(request_error_of(*error));
+    fill(*all, at.waiters_read, of_claims);
+    decided(at, had_holders, std::move(*all));
   });
 }
 
-void inspection::read_claims(survey all, std::size_t waiters_read, on_survey handler) {
-  const auto steps = std::make_shared<std::vector<operation>>(claim_reads_of(all, waiters_read));
-  read_in_parts(steps, {},
-                [all = std::make_shared<survey>(std::move(all)), waiters_read,
-                 handler = std::move(handler)](std::vector<result> reads) {
-                  const auto failed = std::find_if(reads.begin(), reads.end(), is_error);
-                  if (failed != reads.end()) return handler(request_error_of(*failed));
-                  fill(*all, waiters_read, reads);
-                  handler(std::move(*all));
-                });
+void inspection::decided(const look& at, bool had_holders, survey seen) {
+  // The holders have gone between the two reads. Reads again, because the next waiter holds by now. Permits
+  // that went may have been followed by others, which were not listed yet.
+  const bool is_stale = seen.is_torn || (had_holders && seen.holders.empty());
+  // If the numbers do not tell who holds, a waiter could be taken for the holder.
+  const bool is_useless = seen.is_torn && seen.has_open_order;
+  if (is_stale && at.tries < (is_useless ? most_looks : usual_looks)) {
+    look again = at;
+    ++again.tries;
+    return look_at(again);
+  }
+  if (is_useless) return at.failed(never_at_rest(at.name));
+  at.seen(std::move(seen));
 }
 
 void inspection::inspect(const tickets::inspect& request, const on_reply& handler) {
-  catch_up([this, name = request.name, most = request.waiters_read,
-            handler](const std::optional<store::request_error>& failed) {
-    if (failed) return handler(*failed);
-    look_at(look_for(name, most, [handler](outcome<std::optional<lock_state>> seen, std::size_t /*waiters*/) {
-      if (const auto* reason = std::get_if<store::request_error>(&seen)) return handler(*reason);
-      handler(tickets::reply{std::get<std::optional<lock_state>>(std::move(seen))});
-    }));
+  catch_up(handler, [this, name = request.name, most = request.waiters_read, handler] {
+    look_at({name, most, handler,
+             [this, name, handler](const survey& seen) { handler(tickets::reply{state_in(seen, name)}); }});
   });
 }
 
-/// \param handler gets the number of waiters, too, read or not.
-inspection::look inspection::look_for(const std::string& name, std::size_t waiters_read,
-                                      on_state handler) const {
-  return {name, waiters_read, [this, name, handler = std::move(handler)](const outcome<survey>& seen) {
-            if (const auto* reason = std::get_if<store::request_error>(&seen)) return handler(*reason, 0);
-            const survey& all = std::get<survey>(seen);
-            if (all.holders.empty() && all.waiters.empty() && !all.ours) {
-              return handler(std::optional<lock_state>{}, 0);
-            }
-            // The timeouts of other sessions are not known.
-            handler(std::optional{state_of(all, name, timeout_())}, all.waiters.size());
-          }};
+/// Nothing if the name was never used with this library.
+std::optional<lock_state> inspection::state_in(const survey& seen, const std::string& name) const {
+  if (seen.holders.empty() && seen.waiters.empty() && !seen.ours) return std::nullopt;
+  return state_of(seen, name, timeout_());  // the timeouts of other sessions are not known
 }
 
 void inspection::find_holds(const std::string& name, fencing_token first, fencing_token last,
-                            std::function<void(outcome<std::vector<claimed>>)> handler) {
-  catch_up([this, name, first, last,
-            handler = std::move(handler)](const std::optional<store::request_error>& failed) {
-    if (failed) return handler(*failed);
-    look_at({name, 0, [first, last, handler](outcome<survey> seen) {
-               if (const auto* reason = std::get_if<store::request_error>(&seen)) return handler(*reason);
-               auto found = std::move(std::get<survey>(seen).holders);
-               std::erase_if(found, [&](const claimed& c) {
+                            const on_failed& failed, std::function<void(std::vector<claimed>)> handler) {
+  catch_up(failed, [this, name, first, last, failed, handler = std::move(handler)] {
+    look_at({name, 0, failed, [first, last, handler](survey seen) {
+               std::erase_if(seen.holders, [&](const claimed& c) {
                  const fencing_token token = token_of(c);
                  return token < first || token > last;
                });
-               handler(std::move(found));
+               handler(std::move(seen.holders));
              }});
   });
 }
@@ -163,11 +142,8 @@ void inspection::list(const tickets::list& request, const on_reply& handler) {
   const auto all = std::make_shared<walk>();
   all->idle = request.idle;
   all->handler = handler;
-  all->paths.emplace_back(root_.empty() ? "/" : root_);
-  catch_up([this, all](const std::optional<store::request_error>& failed) {
-    if (failed) return all->handler(*failed);
-    go_on(all);
-  });
+  all->paths.push_back(top_of(root_));
+  catch_up(handler, [this, all] { go_on(all); });
 }
 
 /// A node tells how many children it has before they are listed: the lists that are under way together are
@@ -226,18 +202,21 @@ void inspection::visited(const std::shared_ptr<walk>& all, const result& node, r
 void inspection::describe(const std::shared_ptr<walk>& all, const std::string& name, const result& node,
                           result list, bool has_parts) {
   ++all->open;
-  // If nobody holds, the line shows the token of the first waiter.
-  look at = look_for(name, 1, [this, all](outcome<std::optional<lock_state>> seen, std::size_t waiters) {
+  const auto failed = [this, all](const store::request_error& reason) {
     --all->open;
-    if (const auto* reason = std::get_if<store::request_error>(&seen)) {
-      all->failed = *reason;
-    } else if (auto& s = std::get<std::optional<lock_state>>(seen)) {
-      lock_summary line = store::summary_of(*s);
-      line.waiters = waiters;  // whether or not they have been read
+    all->failed = reason;
+    go_on(all);
+  };
+  const auto seen = [this, all, name](const survey& each) {
+    --all->open;
+    if (const auto state = state_in(each, name)) {
+      lock_summary line = store::summary_of(*state);
+      line.waiters = each.waiters.size();  // whether or not they have been read
       if (all->idle || line.holders + line.waiters > 0) all->lines.push_back(std::move(line));
     }
     go_on(all);
-  });
+  };
+  look at{name, 1, failed, seen};  // if nobody holds, the line shows the token of the first waiter
   std::vector<result> reads{node};
   reads.push_back(std::move(list));
   std::vector<operation> others = reads_of(path_of(root_, name));

@@ -5,13 +5,13 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
+#include <utility>
 #include <vector>
 
 #include "core/link.hpp"
 #include "core/request.hpp"
-#include "stores/zookeeper/protocol/ordered_nodes.hpp"
 #include "stores/zookeeper/protocol/survey.hpp"
+#include "stores/zookeeper/protocol/wire_nodes.hpp"
 
 namespace holdfast::zookeeper {
 
@@ -27,13 +27,12 @@ namespace holdfast::zookeeper {
 class inspection {
  public:
   using on_reply = tickets::link::on_reply;
-  template <class Value>
-  using outcome = std::variant<Value, store::request_error>;
+  using on_failed = std::function<void(store::request_error)>;
 
   /// \param nodes must outlive it.
   /// \param root empty, or the path below which the names are.
   /// \param timeout of the client's session: how long a dead holder may be shown.
-  inspection(ordered_nodes& nodes, std::string root, layout style, std::function<duration()> timeout)
+  inspection(wire_nodes& nodes, std::string root, layout style, std::function<duration()> timeout)
       : nodes_{nodes}, root_{std::move(root)}, style_{style}, timeout_{std::move(timeout)} {}
   inspection(const inspection&) = delete;
   inspection& operator=(const inspection&) = delete;
@@ -42,35 +41,34 @@ class inspection {
   void inspect(const tickets::inspect& request, const on_reply& handler);
   void list(const tickets::list& request, const on_reply& handler);
 
-  /// Finds the holds of a name with these tokens.
-  void find_holds(const std::string& name, fencing_token first, fencing_token last,
-                  std::function<void(outcome<std::vector<claimed>>)> handler);
+  /// Finds the holds of a name with these tokens. One of the handlers is called.
+  void find_holds(const std::string& name, fencing_token first, fencing_token last, const on_failed& failed,
+                  std::function<void(std::vector<claimed>)> handler);
 
  private:
-  using on_survey = std::function<void(outcome<survey>)>;
-  using on_state = std::function<void(outcome<std::optional<lock_state>>, std::size_t waiters)>;
   struct look {
     std::string name;
     std::size_t waiters_read;
-    on_survey handler;
+    on_failed failed;
+    std::function<void(survey)> seen;
     int tries = 0;
   };
   struct walk;
 
-  void catch_up(std::function<void(std::optional<store::request_error>)> handler);
+  void catch_up(const on_failed& failed, std::function<void()> then);
   void look_at(const look& at);
   void decide(const look& at, const std::vector<result>& reads);
-  void read_claims(survey all, std::size_t waiters_read, on_survey handler);
-  [[nodiscard]] look look_for(const std::string& name, std::size_t waiters_read, on_state handler) const;
+  void decided(const look& at, bool had_holders, survey seen);
+  [[nodiscard]] std::optional<lock_state> state_in(const survey& seen, const std::string& name) const;
   void read_in_parts(const std::shared_ptr<std::vector<operation>>& steps, std::vector<result> so_far,
-                     ordered_nodes::on_results handler);
+                     wire_nodes::on_results handler);
 
   void go_on(const std::shared_ptr<walk>& all);
   void visited(const std::shared_ptr<walk>& all, const result& node, result list);
   void describe(const std::shared_ptr<walk>& all, const std::string& name, const result& node, result list,
                 bool has_parts);
 
-  ordered_nodes& nodes_;
+  wire_nodes& nodes_;
   const std::string root_;
   const layout style_;
   const std::function<duration()> timeout_;

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdio>
 #include <span>
+#include <utility>
 
 namespace holdfast::zookeeper {
 
@@ -118,6 +119,16 @@ std::optional<contender> parse(layout style, std::string_view node) {
 std::optional<contender> contender_at(layout style, std::string_view parent, std::string_view path) {
   const bool is_child = path.size() > parent.size() && path.starts_with(parent) && path[parent.size()] == '/';
   return is_child ? parse(style, path.substr(parent.size() + 1)) : std::nullopt;
+}
+
+std::vector<contender> made_with(layout style, const owner_id& guid,
+                                 const std::vector<std::string>& children) {
+  std::vector<contender> all;
+  for (const std::string& each : children) {
+    auto c = parse(style, each);
+    if (c && c->guid == guid) all.push_back(std::move(*c));
+  }
+  return all;
 }
 
 bool looks_like_contender(std::string_view node) {

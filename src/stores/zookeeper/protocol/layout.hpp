@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/owner_id.hpp"
 
@@ -49,6 +50,10 @@ struct contender {
 /// The same of a path. Empty for a node that is not a child of `parent`, too.
 [[nodiscard]] std::optional<contender> contender_at(layout style, std::string_view parent,
                                                     std::string_view path);
+
+/// The contenders among `children` with this guid.
+[[nodiscard]] std::vector<contender> made_with(layout style, const owner_id& guid,
+                                               const std::vector<std::string>& children);
 
 /// The number that a server puts behind the name of a sequential node; empty for other texts.
 [[nodiscard]] std::optional<std::int32_t> number_in(std::string_view digits);

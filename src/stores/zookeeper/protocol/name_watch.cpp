@@ -1,141 +1,153 @@
 #include "stores/zookeeper/protocol/name_watch.hpp"
 
 #include <chrono>
+#include <cstddef>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "stores/zookeeper/protocol/layout.hpp"
 #include "stores/zookeeper/protocol/paths.hpp"
 
 namespace holdfast::zookeeper {
 
 namespace {
 
-/// Whether it is a folder of a semaphore's contenders, below the lock's node.
-bool is_part_of_lock(std::string_view child) { return child == "locks" || child == "leases"; }
+/// The keys of the scopes that may watch a node: that of all names, of its lock, and of the lock whose part
+/// it is.
+std::vector<std::string> keys_for(const std::string& path) {
+  std::vector<std::string> keys{"", path};
+  if (const std::size_t slash = path.rfind('/'); slash != 0) keys.push_back(path.substr(0, slash));
+  return keys;
+}
+
+/// Whether the children of a child of `path` are watched, too.
+bool follows(const std::string& key, const std::string& path, const std::string& child) {
+  if (key.empty()) return !looks_like_contender(child) && !(path == "/" && child == "zookeeper");
+  return path == key && (child == "locks" || child == "leases");
+}
 
 }  // namespace
 
-name_watch::name_watch(store::scheduler& time, ordered_nodes& nodes, std::string root,
+name_watch::name_watch(store::scheduler& time, wire_nodes& nodes, std::string root,
                        std::function<bool(const std::string&)> is_needed)
     : time_{time}, nodes_{nodes}, root_{std::move(root)}, is_needed_{std::move(is_needed)} {}
 
 name_watch::~name_watch() { time_.cancel(next_look_); }
 
-void name_watch::watch(std::string_view name, std::function<void()> handler) {
-  const std::string path = path_of(root_, name);
+std::string name_watch::top(const std::string& key) const { return key.empty() ? top_of(root_) : key; }
+
+void name_watch::watch(const store::watched& target, std::function<void()> handler) {
+  const std::string key = target ? path_of(root_, *target) : std::string{};
   if (handler) {
-    locks_[path].handler = std::move(handler);
-    if (nodes_.is_connected()) list(path);
+    scopes_[key].handler = std::move(handler);
+    if (nodes_.is_connected()) list(key, top(key));
     return;
   }
-  const auto found = locks_.find(path);
-  if (found == locks_.end()) return;
-  const lock former = std::move(found->second);
-  locks_.erase(found);
-  for (const std::string& each : former.listed) {
-    if (!is_needed_(each)) nodes_.end_watch(each, watch_kind::children);
+  const auto former = scopes_.extract(key);
+  if (!former) return;
+  for (const std::string& each : former.mapped().listed) {
+    if (!is_needed_(each) && !watches(each)) nodes_.end_watch(each, watch_kind::children);
   }
-  if (former.is_awaited) nodes_.end_watch(path, watch_kind::node);
+  if (former.mapped().is_awaited) nodes_.end_watch(key, watch_kind::node);
 }
 
 bool name_watch::watches(const std::string& path) const {
-  const auto found = locks_.find(path);
-  if (found != locks_.end()) return found->second.listed.contains(path);
-  const auto above = locks_.find(path.substr(0, path.rfind('/')));
-  return above != locks_.end() && above->second.listed.contains(path);
+  for (const std::string& key : keys_for(path)) {
+    const auto found = scopes_.find(key);
+    if (found != scopes_.end() && found->second.listed.contains(path)) return true;
+  }
+  return false;
 }
 
 /// Lists all nodes anew. The watch of a node that does not exist outlives the connection: the client below
 /// sets it again, and it has to be ended with the watch of the name.
 void name_watch::connected() {
-  for (auto& [path, each] : locks_) {
+  for (auto& [key, each] : scopes_) {
     each.listed.clear();
-    list(path);
+    list(key, top(key));
   }
 }
 
 void name_watch::expired() {
-  for (auto& [path, each] : locks_) {
+  for (auto& [key, each] : scopes_) {
     each.listed.clear();
     each.is_awaited = false;
   }
 }
 
 void name_watch::happened(const std::string& path, change event) {
-  lock* const l = lock_of(path);
-  if (l == nullptr) return;
-  bool was_watched = false;
-  if (event != change::children && is_lock(path)) was_watched = std::exchange(l->is_awaited, false);
-  if (event == change::children || event == change::removed)
-    was_watched = l->listed.erase(path) != 0 || was_watched;
-  // That a part of a lock is gone is also an event of the lock's node.
-  if (was_watched && (is_lock(path) || event == change::children)) list(path);
-}
-
-name_watch::lock* name_watch::lock_of(const std::string& path) {
-  auto found = locks_.find(path);
-  const std::size_t slash = path.rfind('/');
-  if (found == locks_.end() && slash != std::string::npos &&
-      is_part_of_lock(std::string_view{path}.substr(slash + 1))) {
-    found = locks_.find(path.substr(0, slash));
+  for (const std::string& key : keys_for(path)) {
+    const auto found = scopes_.find(key);
+    if (found == scopes_.end()) continue;
+    bool was_watched = false;
+    if (event != change::children && path == key)
+      was_watched = std::exchange(found->second.is_awaited, false);
+    if (event == change::children || event == change::removed)
+      was_watched = found->second.listed.erase(path) != 0 || was_watched;
+    // That a node below the topmost is gone is also an event of the node above it.
+    if (was_watched && (event == change::children || path == top(key))) list(key, path);
   }
-  return found == locks_.end() ? nullptr : &found->second;
 }
 
-void name_watch::list(const std::string& path) {
-  lock& l = *lock_of(path);
-  if (!nodes_.has_room(path, watch_kind::children)) return poll(l);
-  if (!l.listed.insert(path).second) return;
+void name_watch::list(const std::string& key, const std::string& path) {
+  scope& s = scopes_.at(key);
+  if (!nodes_.has_room(path, watch_kind::children)) return look_later(s, path);
+  if (!s.listed.insert(path).second) return;
   std::vector<operation> steps{{.kind = operation_kind::list, .path = path, .watch = true}};
   nodes_.submit_all(std::move(steps),
-                    [this, path](const std::vector<result>& results) { listed(path, results[0]); });
+                    [this, key, path](const std::vector<result>& results) { listed(key, path, results[0]); });
 }
 
-void name_watch::listed(const std::string& path, const result& r) {
-  lock* const l = lock_of(path);
-  if (l == nullptr) return;
+void name_watch::listed(const std::string& key, const std::string& path, const result& r) {
+  const auto found = scopes_.find(key);
+  if (found == scopes_.end()) return;
+  scope& s = found->second;
   if (r.code == answer::done) {
     for (const std::string& child : r.children) {
-      if (is_lock(path) && is_part_of_lock(child)) list(std::string{path}.append("/").append(child));
+      if (follows(key, path, child)) list(key, (path == "/" ? "" : path) + '/' + child);
     }
-    return l->handler();
+    return s.handler();
   }
-  l->listed.erase(path);
+  s.listed.erase(path);
   if (is_unanswered(r)) return;  // the next connection begins anew
-  if (r.code != answer::no_node) return poll(*l);
-  if (is_lock(path)) await_creation(path);
-}
-
-void name_watch::await_creation(const std::string& path) {
-  lock& l = locks_.at(path);
-  if (!nodes_.has_room(path, watch_kind::node)) return poll(l);
-  if (std::exchange(l.is_awaited, true)) return l.handler();
-  std::vector<operation> steps{{.kind = operation_kind::exists, .path = path, .watch = true}};
-  nodes_.submit_all(std::move(steps), [this, path](const std::vector<result>& results) {
-    const auto found = locks_.find(path);
-    if (found == locks_.end()) return;
-    lock& awaited = found->second;
-    const result& r = results[0];
-    if (r.code == answer::no_node) return awaited.handler();
-    if (r.code == answer::done) return list(path);  // it was made meanwhile
-    awaited.is_awaited = false;
-    if (!is_unanswered(r)) poll(awaited);
+  if (r.code != answer::no_node && !key.empty()) return look_later(s, path);
+  if (r.code != answer::no_node || path != top(key)) return;
+  if (!key.empty()) return await_creation(key);
+  // No lock was ever used. A missing node cannot be watched.
+  nodes_.make_parents(path, [this, path](const std::optional<store::request_error>& failed) {
+    if (!failed && scopes_.contains("")) list("", path);
   });
 }
 
-void name_watch::poll(lock& l) {
-  l.is_polled = true;
-  look_later();
+void name_watch::await_creation(const std::string& key) {
+  scope& s = scopes_.at(key);
+  if (!nodes_.has_room(key, watch_kind::node)) return look_later(s, key);
+  if (std::exchange(s.is_awaited, true)) return s.handler();
+  std::vector<operation> steps{{.kind = operation_kind::exists, .path = key, .watch = true}};
+  nodes_.submit_all(std::move(steps), [this, key](const std::vector<result>& results) {
+    const auto found = scopes_.find(key);
+    if (found == scopes_.end()) return;
+    const result& r = results[0];
+    if (r.code == answer::no_node) return found->second.handler();
+    if (r.code == answer::done) return list(key, key);  // it was made meanwhile
+    found->second.is_awaited = false;
+    if (!is_unanswered(r)) look_later(found->second, key);
+  });
 }
 
-void name_watch::look_later() {
+void name_watch::look_later(scope& s, const std::string& path) {
+  s.unwatched.insert(path);
   if (next_look_ != 0) return;
   next_look_ = time_.at(time_.now() + std::chrono::seconds{1}, [this] {
     next_look_ = 0;
-    for (auto& [path, each] : locks_) {
-      if (!std::exchange(each.is_polled, false)) continue;
+    for (auto& [key, each] : scopes_) {
+      const std::set<std::string> paths = std::exchange(each.unwatched, {});
+      if (paths.empty()) continue;
       each.handler();
-      if (nodes_.is_connected()) list(path);
+      for (const std::string& again : paths) {
+        if (nodes_.is_connected()) list(key, again);
+      }
     }
   });
 }

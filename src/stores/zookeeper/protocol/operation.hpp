@@ -8,6 +8,8 @@
 
 #include "base/failure.hpp"
 #include "core/machine.hpp"
+#include "holdfast/error.hpp"
+#include "holdfast/fencing_token.hpp"
 
 namespace holdfast::zookeeper {
 
@@ -106,5 +108,16 @@ enum class change : std::uint8_t { created, removed, data, children };
 
 /// The failure for the machines of the core.
 [[nodiscard]] store::request_error request_error_of(const result& r);
+
+/// The failure of a session that ended, with all its nodes, before the claim was answered.
+/// \param maybe_executed the claim may have been made.
+[[nodiscard]] inline store::request_error session_ended(bool maybe_executed) {
+  return {{errc::unavailable, "the session ended"}, true, maybe_executed};
+}
+
+/// The token of a claim with this node.
+[[nodiscard]] inline fencing_token token_of(const status& node) {
+  return fencing_token{static_cast<std::uint64_t>(node.created)};
+}
 
 }  // namespace holdfast::zookeeper

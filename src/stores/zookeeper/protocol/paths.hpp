@@ -18,6 +18,9 @@ namespace holdfast::zookeeper {
 /// The reverse; nothing for a path that no name leads to.
 [[nodiscard]] std::optional<std::string> name_of(std::string_view root, std::string_view path);
 
+/// The topmost node of the library.
+[[nodiscard]] inline std::string top_of(const std::string& root) { return root.empty() ? "/" : root; }
+
 /// The parent nodes, the topmost first.
 [[nodiscard]] std::vector<std::string> parents_of(std::string_view path);
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
+#include <unordered_set>
 #include <utility>
 
 #include "core/scheduler.hpp"
@@ -29,12 +31,14 @@ class polling {
   polling(const polling&) = delete;
   polling& operator=(const polling&) = delete;
 
-  void add(claim& c) {
-    if (!std::exchange(c.polled, true)) line_.push_back({c.request.owner, c.serial});
+  /// Once, however often it is added.
+  void add(const claim_ref& c) {
+    if (polled_.insert(c.serial).second) line_.push_back(c);
     if (next_ == 0) go_on_later();
   }
   void clear() {
     line_.clear();
+    polled_.clear();
     time_.cancel(std::exchange(next_, 0));
   }
 
@@ -47,6 +51,7 @@ class polling {
     for (std::size_t left = is_connected_() ? std::min(line_.size(), most_at_once) : 0; left > 0; --left) {
       const claim_ref first = line_.front();
       line_.pop_front();
+      polled_.erase(first.serial);
       look_(first);
     }
     if (!line_.empty() && next_ == 0) go_on_later();
@@ -56,6 +61,7 @@ class polling {
   const std::function<bool()> is_connected_;
   const std::function<void(const claim_ref&)> look_;
   std::deque<claim_ref> line_;
+  std::unordered_set<std::uint64_t> polled_;  // the claims in it, by their serials
   store::scheduler::timer next_ = 0;
 };
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "stores/zookeeper/protocol/claim_nodes.hpp"
-
 namespace holdfast::zookeeper {
 
 void reaper::remove(const std::string& path) {

@@ -9,7 +9,7 @@
 
 #include "base/owner_id.hpp"
 #include "stores/zookeeper/protocol/layout.hpp"
-#include "stores/zookeeper/protocol/ordered_nodes.hpp"
+#include "stores/zookeeper/protocol/wire_nodes.hpp"
 
 namespace holdfast::zookeeper {
 
@@ -32,7 +32,7 @@ class reaper {
 
   /// \param nodes must outlive it.
   /// \param on_removed is called with each path that is gone.
-  reaper(ordered_nodes& nodes, layout style, std::function<void(const std::string&)> on_removed)
+  reaper(wire_nodes& nodes, layout style, std::function<void(const std::string&)> on_removed)
       : nodes_{nodes}, style_{style}, on_removed_{std::move(on_removed)} {}
   reaper(const reaper&) = delete;
   reaper& operator=(const reaper&) = delete;
@@ -54,7 +54,7 @@ class reaper {
   void expired();
 
  private:
-  ordered_nodes& nodes_;
+  wire_nodes& nodes_;
   const layout style_;
   const std::function<void(const std::string&)> on_removed_;
   std::set<std::string> pending_;

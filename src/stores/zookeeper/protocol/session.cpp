@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "stores/zookeeper/protocol/claim_nodes.hpp"
+#include "stores/zookeeper/protocol/paths.hpp"
 #include "stores/zookeeper/protocol/release_request.hpp"
 
 namespace holdfast::zookeeper {
@@ -24,23 +24,12 @@ store::request_error is_anothers(const claimed& hold, const std::string& consequ
 
 session::session(store::scheduler& time, wire& servers, const settings& s)
     : time_{time},
-      liveness_{time, servers, s.top(), s.timeout},
+      liveness_{time, servers, top_of(s.root), s.timeout},
       nodes_{servers},
-      claims_{
-          time, nodes_, s.root, s.layout,
-          [this](const std::string& path) { return tree_watch_.watches(path) || name_watch_.watches(path); }},
+      claims_{time, nodes_, s.root, s.layout,
+              [this](const std::string& path) { return name_watch_.watches(path); }},
       inspection_{nodes_, s.root, s.layout, [this] { return liveness_.timeout(); }},
-      tree_watch_{
-          time, nodes_, s.root,
-          [this](const std::string& path) { return claims_.awaits(path) || name_watch_.watches(path); }},
-      name_watch_{time, nodes_, s.root, [this](const std::string& path) {
-                    return claims_.awaits(path) || tree_watch_.watches(path);
-                  }} {}
-
-void session::watch(const store::watched& target, std::function<void()> handler) {
-  if (target) return name_watch_.watch(*target, std::move(handler));
-  tree_watch_.watch(std::move(handler));
-}
+      name_watch_{time, nodes_, s.root, [this](const std::string& path) { return claims_.awaits(path); }} {}
 
 void session::send(const tickets::request& request, const on_reply& handler) {
   struct dispatch {
@@ -48,7 +37,7 @@ void session::send(const tickets::request& request, const on_reply& handler) {
     const on_reply& handler;
 
     void operator()(const tickets::acquire& r) const { to.claims_.acquire(*r.claim, handler); }
-    void operator()(const tickets::find& r) const { to.claims_.retrace(r, handler); }
+    void operator()(const tickets::find& r) const { to.claims_.find(r, handler); }
     void operator()(const tickets::look& r) const { to.claims_.look(r, handler); }
     void operator()(const tickets::renew& r) const { to.claims_.renew(r, handler); }
     void operator()(const tickets::release& r) const { to.claims_.leave(r, handler); }
@@ -72,7 +61,6 @@ void session::connected(std::int64_t id, duration timeout, store::time_point beg
   nodes_.connected(id);
   liveness_.connected(timeout, began, is_new);
   claims_.connected();
-  tree_watch_.connected();
   name_watch_.connected();
 }
 
@@ -85,7 +73,6 @@ void session::disconnected() {
 void session::expired() {
   nodes_.expired();
   liveness_.expired();
-  tree_watch_.expired();
   name_watch_.expired();
   claims_.expired();  // last: users that are notified may begin to use the next session
 }
@@ -94,11 +81,6 @@ void session::happened(const std::string& path, change event) {
   nodes_.happened(path, event);
   claims_.happened(path, event);
   if (event == change::children && nodes_.is_crowded(path)) return tell_watches_later(path);
-  tell_watches(path, event);
-}
-
-void session::tell_watches(const std::string& path, change event) {
-  tree_watch_.happened(path, event);
   name_watch_.happened(path, event);
 }
 
@@ -109,43 +91,38 @@ void session::tell_watches_later(const std::string& path) {
   if (telling_ != 0) return;
   telling_ = time_.at(time_.now() + std::chrono::seconds{1}, [this] {
     telling_ = 0;
-    for (const std::string& each : std::exchange(untold_, {})) tell_watches(each, change::children);
+    for (const std::string& each : std::exchange(untold_, {})) name_watch_.happened(each, change::children);
   });
 }
 
 /// Removes the nodes of holds that an operator ends. The holders notice it by their own watches.
 void session::force_release(const tickets::force_release& request, const on_reply& handler) {
-  inspection_.find_holds(request.name, request.first, request.last,
-                         [this, handler](const inspection::outcome<std::vector<claimed>>& found) {
-                           if (const auto* reason = std::get_if<store::request_error>(&found))
-                             return handler(*reason);
-                           const auto& holds = std::get<std::vector<claimed>>(found);
-                           std::vector<operation> removals;
-                           for (const claimed& each : holds) {
-                             if (!is_ours(each))
-                               return handler(is_anothers(each, "whose nodes Holdfast does not remove"));
-                             for (const std::string& path : each.nodes)
-                               removals.push_back({.kind = operation_kind::remove, .path = path});
-                           }
-                           if (removals.empty()) return handler(tickets::reply{tickets::count{0}});
-                           nodes_.submit_all(std::move(removals), [handler, count = holds.size()](
-                                                                      const std::vector<result>& results) {
-                             const auto failed = std::find_if(results.begin(), results.end(), is_error);
-                             if (failed != results.end()) return handler(request_error_of(*failed));
-                             handler(tickets::reply{tickets::count{count}});
-                           });
-                         });
+  inspection_.find_holds(
+      request.name, request.first, request.last, handler, [this, handler](const std::vector<claimed>& holds) {
+        std::vector<operation> removals;
+        for (const claimed& each : holds) {
+          if (!is_ours(each)) return handler(is_anothers(each, "whose nodes Holdfast does not remove"));
+          for (const std::string& path : each.nodes)
+            removals.push_back({.kind = operation_kind::remove, .path = path});
+        }
+        if (removals.empty()) return handler(tickets::reply{tickets::count{0}});
+        nodes_.submit_all(std::move(removals),
+                          [handler, count = holds.size()](const std::vector<result>& results) {
+                            const auto failed = std::find_if(results.begin(), results.end(), is_error);
+                            if (failed != results.end()) return handler(request_error_of(*failed));
+                            handler(tickets::reply{tickets::count{count}});
+                          });
+      });
 }
 
 /// Writes to the first node of each hold. The holders read it by their own watches.
 void session::request_release(const tickets::request_release& request, const on_reply& handler) {
   inspection_.find_holds(
-      request.name, request.first, request.last,
-      [this, request, handler](const inspection::outcome<std::vector<claimed>>& found) {
-        if (const auto* reason = std::get_if<store::request_error>(&found)) return handler(*reason);
+      request.name, request.first, request.last, handler,
+      [this, reason = request.reason, handler](const std::vector<claimed>& holds) {
         std::vector<operation> writes;
-        for (const claimed& each : std::get<std::vector<claimed>>(found)) {
-          auto data = data_that_asks(each, request.reason);
+        for (const claimed& each : holds) {
+          auto data = data_that_asks(each, reason);
           if (!data) return handler(is_anothers(each, "which has no means to be asked"));
           writes.push_back(
               {.kind = operation_kind::set, .path = each.nodes.front(), .data = std::move(*data)});

@@ -16,7 +16,6 @@
 #include "stores/zookeeper/protocol/layout.hpp"
 #include "stores/zookeeper/protocol/liveness.hpp"
 #include "stores/zookeeper/protocol/name_watch.hpp"
-#include "stores/zookeeper/protocol/tree_watch.hpp"
 #include "stores/zookeeper/protocol/wire_nodes.hpp"
 
 namespace holdfast::zookeeper {
@@ -28,8 +27,7 @@ namespace holdfast::zookeeper {
 /// - `wire_nodes`: the nodes at the servers, with the bounded watches of the client;
 /// - `claim_queue`: the client's own claims, with `reaper`, which removes nodes that may be left;
 /// - `inspection`: the state of all claims, for people, and the holds that an operator ends;
-/// - `tree_watch`: notices that claims come or go, of all names;
-/// - `name_watch`: likewise, of single names.
+/// - `name_watch`: notices that claims come or go, of single names or of all.
 ///
 /// It has no socket, thread or clock: the real link and the simulator run the same code. Every call, reply
 /// and notification happens under the client's core lock.
@@ -39,9 +37,6 @@ class session {
     std::string root;  // empty, or a path
     zookeeper::layout layout = zookeeper::layout::curator;
     duration timeout{};  // the requested timeout of the session; zero: not known
-
-    /// The topmost node of the library.
-    [[nodiscard]] std::string top() const { return root.empty() ? "/" : root; }
   };
   using on_reply = tickets::link::on_reply;
   using on_notification = tickets::link::on_notification;
@@ -61,7 +56,9 @@ class session {
   /// answered, and a connection that is closed with unread answers may lose what it has sent.
   void when_delivered(std::function<void()> action) { nodes_.when_removed(std::move(action)); }
   /// From now on `handler` is called after changes of a name, or of all names; null: no more.
-  void watch(const store::watched& target, std::function<void()> handler);
+  void watch(const store::watched& target, std::function<void()> handler) {
+    name_watch_.watch(target, std::move(handler));
+  }
 
   // Events of the wire, which its owner reports in their order among the answers.
   /// A connection was made; `began` is a time before its request was sent. Watches of the same session are
@@ -73,7 +70,6 @@ class session {
   void happened(const std::string& path, change event);
 
  private:
-  void tell_watches(const std::string& path, change event);
   void tell_watches_later(const std::string& path);
   void force_release(const tickets::force_release& request, const on_reply& handler);
   void request_release(const tickets::request_release& request, const on_reply& handler);
@@ -83,7 +79,6 @@ class session {
   wire_nodes nodes_;
   claim_queue claims_;
   inspection inspection_;
-  tree_watch tree_watch_;
   name_watch name_watch_;
   std::set<std::string> untold_;  // crowded nodes whose children have changed
   store::scheduler::timer telling_ = 0;

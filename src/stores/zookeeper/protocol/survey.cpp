@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/metadata.hpp"
-#include "stores/zookeeper/protocol/claim_nodes.hpp"
 #include "stores/zookeeper/protocol/note.hpp"
 #include "stores/zookeeper/protocol/release_request.hpp"
 

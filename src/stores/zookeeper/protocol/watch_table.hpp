@@ -9,6 +9,17 @@
 
 namespace holdfast::zookeeper {
 
+/// Watches to be set together.
+struct watch_load {
+  std::size_t count = 0;
+  std::size_t bytes = 0;  // of their paths
+
+  void add(const std::string& path) {
+    ++count;
+    bytes += path.size();
+  }
+};
+
 /// The watches that a client has at the servers, and how large the packet is that sets them again after a
 /// reconnect.
 ///
@@ -23,12 +34,12 @@ class watch_table {
   static constexpr std::size_t most_with_own = 600'000;
 
   /// Whether a watch can be set: it is set already, or there is room.
-  [[nodiscard]] bool has_room(const std::string& path, watch_kind kind, std::size_t limit = most) const {
-    return contains(path, kind) || bytes_ + size_of(path) <= limit;
+  [[nodiscard]] bool has_room(const std::string& path, watch_kind kind) const {
+    return contains(path, kind) || bytes_ + size_of(path) <= most;
   }
-  /// The same for several paths together that are not watched yet.
-  [[nodiscard]] bool has_room(std::size_t paths, std::size_t bytes_of_paths, std::size_t limit) const {
-    return bytes_ + bytes_of_paths + 4 * paths <= limit;
+  /// The same for several of the client's own nodes, none of which is set yet.
+  [[nodiscard]] bool has_room_for_own(const watch_load& together) const {
+    return bytes_ + together.bytes + 4 * together.count <= most_with_own;
   }
   [[nodiscard]] bool contains(const std::string& path, watch_kind kind) const {
     return all_.contains(key{path, kind});
@@ -55,7 +66,6 @@ class watch_table {
     all_.clear();
     bytes_ = 0;
   }
-  [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
  private:
   using key = std::pair<std::string, watch_kind>;

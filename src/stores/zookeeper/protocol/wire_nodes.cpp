@@ -35,7 +35,7 @@ void wire_nodes::happened(const std::string& path, change event) {
   unreadable_.erase(path);
 }
 
-void wire_nodes::send(operation step, on_result handler) {
+void wire_nodes::submit(operation step, on_result handler) {
   if (step.kind != operation_kind::remove) return wire_.submit(std::move(step), std::move(handler));
   wire_.submit(std::move(step), [this, handler = std::move(handler)](result r) {
     --removals_;
@@ -50,8 +50,6 @@ void wire_nodes::when_removed(std::function<void()> action) {
   removed_ = std::move(action);
 }
 
-void wire_nodes::submit(operation step, on_result handler) { send(std::move(step), std::move(handler)); }
-
 void wire_nodes::submit_all(std::vector<operation> steps, on_results handler) {
   struct batch {
     std::vector<result> results;
@@ -61,23 +59,18 @@ void wire_nodes::submit_all(std::vector<operation> steps, on_results handler) {
   shared->handler = std::move(handler);
   const std::size_t size = steps.size();
   for (operation& step : steps) {
-    if (!step.watch) {
-      send(std::move(step), [shared, size](result r) {
-        shared->results.push_back(std::move(r));
-        if (shared->results.size() == size) shared->handler(std::move(shared->results));
-      });
-      continue;
-    }
+    const bool watches = step.watch;
     const bool exists = step.kind == operation_kind::exists;
     const watch_kind kind = step.kind == operation_kind::list ? watch_kind::children : watch_kind::node;
     const std::string path = step.path;
-    watches_.sent(path, kind);
-    send(std::move(step), [this, shared, size, path, kind, exists](result r) {
-      if (r.code == answer::done || (exists && r.code == answer::no_node)) {
+    if (watches) watches_.sent(path, kind);
+    submit(std::move(step), [this, shared, size, path, kind, exists, watches](result r) {
+      const bool is_set = r.code == answer::done || (exists && r.code == answer::no_node);
+      if (watches && is_set) {
         watches_.set(path, kind);
         crowded_.erase(path);
         if (r.children.size() > crowd) crowded_.insert(path);
-      } else {
+      } else if (watches) {
         watches_.failed(path, kind);
       }
       shared->results.push_back(std::move(r));
@@ -114,8 +107,17 @@ operation wire_nodes::look_at(const std::string& path, bool watch) const {
   return {.kind = operation_kind::get, .path = path, .watch = watch};
 }
 
-/// Ends a watch; without a connection, over the next one. Watches that are not needed any more would make a
-/// release wake many clients.
+bool wire_nodes::can_watch(const std::vector<std::string>& own, watch_load& planned) const {
+  watch_load together = planned;
+  for (const std::string& path : own) {
+    if (!is_readable(path)) return false;
+    together.add(path);
+  }
+  if (!watches_.has_room_for_own(together)) return false;
+  planned = together;
+  return true;
+}
+
 void wire_nodes::end_watch(const std::string& path, watch_kind kind) {
   const bool is_of_children = kind == watch_kind::children;
   wire_.submit({.kind = operation_kind::unwatch, .path = path, .children = is_of_children},

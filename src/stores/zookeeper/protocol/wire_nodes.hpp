@@ -1,8 +1,14 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
-#include "stores/zookeeper/protocol/ordered_nodes.hpp"
 #include "stores/zookeeper/protocol/watch_table.hpp"
 #include "stores/zookeeper/protocol/wire.hpp"
 
@@ -12,11 +18,20 @@ namespace holdfast::zookeeper {
 ///
 /// All watches of a client together are bounded (see `watch_table`). A node whose read was refused is polled
 /// by `exists`, which needs no permission and sets no watch: the servers send a client no events of a node
-/// that it may not read.
-class wire_nodes final : public ordered_nodes {
+/// that it may not read. Callers ask before they watch, and poll nodes that they cannot watch.
+///
+/// All calls and all handlers run under the client's core lock. No handler runs within the call. Steps are
+/// carried out and answered in the order of sending.
+class wire_nodes {
  public:
+  using on_results = std::function<void(std::vector<result>)>;
+  /// Gets the reason if the nodes could not be made.
+  using on_made = std::function<void(std::optional<store::request_error>)>;
+
   /// \param servers must outlive it, and must not answer after its destruction.
   explicit wire_nodes(wire& servers) : wire_{servers} {}
+  wire_nodes(const wire_nodes&) = delete;
+  wire_nodes& operator=(const wire_nodes&) = delete;
 
   // Events of the session, in their order among the answers.
   /// Watches of the same session are still set.
@@ -27,45 +42,56 @@ class wire_nodes final : public ordered_nodes {
   /// A watch was delivered.
   void happened(const std::string& path, change event);
 
-  void submit(operation step, on_result handler) override;
-  void submit_all(std::vector<operation> steps, on_results handler) override;
-  void make_parents(const std::string& path, on_made handler) override;
+  [[nodiscard]] bool is_connected() const { return connected_; }
+  /// The number of the session; zero: there is none yet.
+  [[nodiscard]] std::int64_t session() const { return session_; }
 
-  [[nodiscard]] bool is_connected() const override { return connected_; }
-  [[nodiscard]] std::int64_t session() const override { return session_; }
-
-  [[nodiscard]] operation look_at(const std::string& path, bool watch) const override;
-  [[nodiscard]] bool is_watched(const std::string& path, watch_kind kind) const override {
-    return watches_.contains(path, kind);
-  }
-  [[nodiscard]] bool has_room(const std::string& path, watch_kind kind) const override {
-    return watches_.has_room(path, kind);
-  }
-  [[nodiscard]] bool has_room_for_own(const std::string& path) const override {
-    return watches_.has_room(path, watch_kind::node, watch_table::most_with_own);
-  }
-  [[nodiscard]] bool has_room_for_own(const watch_load& together) const override {
-    return watches_.has_room(together.count, together.bytes, watch_table::most_with_own);
-  }
-  void end_watch(const std::string& path, watch_kind kind) override;
-  [[nodiscard]] std::map<std::string, watch_kind> take_unwanted_watches() override;
-
-  /// Whether the last list with a watch was so long that others should not follow without a pause.
-  [[nodiscard]] bool is_crowded(const std::string& path) const { return crowded_.contains(path); }
-
-  [[nodiscard]] bool is_readable(const std::string& path) const override {
-    return !unreadable_.contains(path);
-  }
-  bool set_unreadable(const std::string& path) override { return unreadable_.insert(path).second; }
-  void forget_unreadable(const std::string& path) override { unreadable_.erase(path); }
-  void forget_watch(const std::string& path) override { happened(path, change::removed); }
-
+  /// \param step has no watch.
+  void submit(operation step, on_result handler = [](const result&) {});
+  /// Sends all at once.
+  /// \param steps at least one; may watch.
+  /// \param handler gets all results, in the order of the steps, when all are answered.
+  void submit_all(std::vector<operation> steps, on_results handler);
+  /// Makes the nodes above `path` and that node itself, as containers: the servers remove them some time
+  /// after the last child.
+  void make_parents(const std::string& path, on_made handler);
   /// Calls it once no removal is without an answer, which may be at once. Later calls replace it.
   void when_removed(std::function<void()> action);
 
- private:
-  void send(operation step, on_result handler);
+  /// The step that finds out whether a node exists. It also watches the node, if the node may be read and
+  /// `watch` is set.
+  [[nodiscard]] operation look_at(const std::string& path, bool watch) const;
 
+  /// Whether a watch was sent, and has neither failed nor been delivered.
+  [[nodiscard]] bool is_watched(const std::string& path, watch_kind kind) const {
+    return watches_.contains(path, kind);
+  }
+  /// Whether the watch is set, or there is room for it.
+  [[nodiscard]] bool has_room(const std::string& path, watch_kind kind) const {
+    return watches_.has_room(path, kind);
+  }
+  /// Whether all of these nodes of this client can be watched, besides those that are planned already. The
+  /// watches of its waiters matter more, and have more room.
+  /// \param planned gets them added, if so.
+  [[nodiscard]] bool can_watch(const std::vector<std::string>& own, watch_load& planned) const;
+  /// Ends a watch; without a connection, over the next one. Watches that are not needed any more would make a
+  /// release wake many clients.
+  void end_watch(const std::string& path, watch_kind kind);
+  /// Returns and forgets the watches that could not be ended without a connection.
+  [[nodiscard]] std::map<std::string, watch_kind> take_unwanted_watches();
+  /// Called when a node is gone, and its watch with it.
+  void forget_watch(const std::string& path) { happened(path, change::removed); }
+  /// Whether the last list with a watch was so long that others should not follow without a pause.
+  [[nodiscard]] bool is_crowded(const std::string& path) const { return crowded_.contains(path); }
+
+  [[nodiscard]] bool is_readable(const std::string& path) const { return !unreadable_.contains(path); }
+  /// Remembers that a read of the node was refused, so that it cannot be watched.
+  /// \return whether that was not known before.
+  bool set_unreadable(const std::string& path) { return unreadable_.insert(path).second; }
+  /// Forgets that, because the node is gone, has changed, or does not matter any more.
+  void forget_unreadable(const std::string& path) { unreadable_.erase(path); }
+
+ private:
   wire& wire_;
   std::size_t removals_ = 0;         // those without an answer
   std::function<void()> removed_{};  // see when_removed
