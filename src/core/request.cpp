@@ -1,7 +1,6 @@
 #include "core/request.hpp"
 
 #include <algorithm>
-#include <type_traits>
 
 namespace holdfast::tickets {
 
@@ -23,17 +22,26 @@ bool is_too_late(const request& r, store::time_point now) {
 }
 
 duration longest_ttl(const request& r) {
-  return std::visit(
-      [](const auto& of) {
-        duration longest{};
-        if constexpr (requires { of.ttl; }) longest = of.ttl;
-        if constexpr (requires { of.hold; }) longest = of.hold.ttl;
-        if constexpr (requires { of.claim; }) longest = store::store_ttl(*of.claim);
-        if constexpr (requires { of.holds; })
-          for (const store::hold& each : of.holds) longest = std::max(longest, each.ttl);
-        return longest;
-      },
-      r);
+  struct of_each {
+    duration operator()(const store::hold& of) const { return of.ttl; }
+    duration operator()(const acquire& of) const { return store::store_ttl(*of.claim); }
+    duration operator()(const vote& of) const { return store::store_ttl(*of.claim); }
+    duration operator()(const yield& of) const { return of.hold.ttl; }
+    duration operator()(const accept& of) const { return of.hold.ttl; }
+    duration operator()(const retract& of) const { return of.hold.ttl; }
+    duration operator()(const renew& of) const {
+      duration longest{};
+      for (const store::hold& each : of.holds) longest = std::max(longest, each.ttl);
+      return longest;
+    }
+    duration operator()(const force_release& /*of*/) const { return {}; }
+    duration operator()(const request_release& /*of*/) const { return {}; }
+    duration operator()(const inspect& /*of*/) const { return {}; }
+    duration operator()(const list& /*of*/) const { return {}; }
+    duration operator()(const end_hold& /*of*/) const { return {}; }
+    duration operator()(const ask_owner& /*of*/) const { return {}; }
+  };
+  return std::visit(of_each{}, r);
 }
 
 std::shared_ptr<listing_state>* listed_in(request& r) {

@@ -12,6 +12,7 @@
 #include "stores/redis/link/introduction.hpp"
 #include "stores/redis/link/socket.hpp"
 #include "stores/redis/protocol/keys.hpp"
+#include "stores/redis/protocol/replies.hpp"
 #include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/sentinel_replies.hpp"
 #include "stores/redis/protocol/server_answers.hpp"

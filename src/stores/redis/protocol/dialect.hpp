@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/owner_id.hpp"
 #include "stores/redis/protocol/keys.hpp"
@@ -32,6 +33,10 @@ struct dialect {
   /// zero: any. See lua/quorum/grant.lua.
   [[nodiscard]] std::chrono::milliseconds oldest_number() const {
     return guard.count() == 0 ? guard : guard - furthest_number;
+  }
+  /// Of a lock's key.
+  [[nodiscard]] std::uint16_t slot_of(std::string_view name) const {
+    return redis::slot_of(std::string{prefix}.append(name));
   }
 };
 

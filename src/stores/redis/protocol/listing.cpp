@@ -9,6 +9,7 @@
 #include "stores/redis/protocol/replies.hpp"
 #include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/script_call.hpp"
+#include "stores/redis/protocol/scripts.hpp"
 #include "stores/redis/protocol/server_errors.hpp"
 
 namespace holdfast::redis {

@@ -152,23 +152,27 @@ void claim_queue::look(const store::hold& hold, const on_reply& handler) {
 /// Confirms that the claims still hold. Their nodes are watched, and one answer of the leader proves that all
 /// earlier events have been delivered. Nodes that cannot be watched are read after that.
 void claim_queue::renew(const tickets::renew& request, const on_reply& handler) {
-  std::vector<std::pair<operation, claim_ref>> looks;
+  std::vector<operation> steps;
+  std::vector<claim_ref> claims;  // by step
+  const auto add = [&](operation step, const claim_ref& of) {
+    steps.push_back(std::move(step));
+    claims.push_back(of);
+  };
+  std::vector<std::pair<operation, claim_ref>> unwatchable;
   watch_load planned;
   for (const store::hold& h : request.holds) {
     claim* const c = claims_.find(h.owner);
     if (c == nullptr) continue;
-    for (operation& step : c->confirm(nodes_, planned)) looks.emplace_back(std::move(step), c->ref());
+    for (operation& step : c->confirm(nodes_, planned)) {
+      if (step.watch)
+        add(std::move(step), c->ref());
+      else
+        unwatchable.emplace_back(std::move(step), c->ref());
+    }
   }
-  const auto unwatchable =
-      std::stable_partition(looks.begin(), looks.end(), [](const auto& each) { return each.first.watch; });
-  const auto sync = static_cast<std::size_t>(unwatchable - looks.begin());
-  looks.emplace(unwatchable, operation{.kind = kind::sync, .path = top_of(root_)}, claim_ref{});
-  std::vector<operation> steps;
-  std::vector<claim_ref> claims;
-  for (auto& [step, ref] : looks) {
-    steps.push_back(std::move(step));
-    claims.push_back(ref);
-  }
+  const std::size_t sync = steps.size();
+  add({.kind = kind::sync, .path = top_of(root_)}, {});
+  for (auto& [step, of] : unwatchable) add(std::move(step), of);
   nodes_.submit_all(std::move(steps), [this, request, claims = std::move(claims), sync,
                                        handler](const std::vector<result>& results) {
     bool unread = false;
@@ -207,10 +211,10 @@ void claim_queue::downgrade(const store::hold& hold, const on_reply& handler) {
   claim* const c = claims_.find(hold.owner);
   if (c == nullptr || !c->is(claim::state::holding))
     return reply_later(handler, tickets::reply{tickets::nothing{}});
-  claim::next n = c->downgrade();
+  const claim::next n = c->downgrade();
   if (n.is == claim::next::answer) return reply_later(handler, n.reply);
   claims_.own(*c, {c->place_path()});
-  send(*c, std::move(n.send), handler);
+  send(*c, n.send, handler);
 }
 
 void claim_queue::annotate(const tickets::annotate& request, const on_reply& handler) {
@@ -247,19 +251,18 @@ void claim_queue::entered(const std::vector<arrivals::arrival_ptr>& all, std::ve
       a->handler(session_ended(true));
       continue;
     }
-    claim::next n = c->entered(a->made, l);
+    const claim::next n = c->entered(a->made, l);
     claims_.own(*c, {});
-    carry_out(*c, std::move(n), a->handler);
+    carry_out(*c, n, a->handler);
   }
 }
 
 /// \param handler null, or waits for the answer.
-void claim_queue::send(const claim& c, claim::batch b, const on_reply& handler) {
+void claim_queue::send(const claim& c, const claim::batch& b, const on_reply& handler) {
   if (b.steps.empty()) return;
-  nodes_.submit_all(std::move(b.steps), [this, ref = c.ref(), about = b.about, watches = b.watches,
-                                         handler](const std::vector<result>& results) {
-    answered(ref, about, watches, handler, results);
-  });
+  nodes_.submit_all(
+      b.steps, [this, ref = c.ref(), about = b.about, watches = b.watches, handler](
+                   const std::vector<result>& results) { answered(ref, about, watches, handler, results); });
 }
 
 void claim_queue::answered(const claim_ref& ref, claim::topic about, bool watches, const on_reply& handler,
@@ -274,9 +277,9 @@ void claim_queue::answered(const claim_ref& ref, claim::topic about, bool watche
   if (about == topic::ahead) return ahead_read(ref, watches, results);
   if (c != nullptr) {
     const std::vector<std::string> former = c->nodes();
-    claim::next n = c->answered(about, watches, results, nodes_);
+    const claim::next n = c->answered(about, watches, results, nodes_);
     claims_.own(*c, former);
-    return carry_out(*c, std::move(n), handler);
+    return carry_out(*c, n, handler);
   }
   if (!handler) return;
   if (about == topic::leases || about == topic::other_kind) return handler(session_ended(true));
@@ -284,13 +287,13 @@ void claim_queue::answered(const claim_ref& ref, claim::topic about, bool watche
 }
 
 /// \param handler null, or waits for the answer.
-void claim_queue::carry_out(claim& c, claim::next n, const on_reply& handler) {
+void claim_queue::carry_out(claim& c, const claim::next& n, const on_reply& handler) {
   using next = claim::next;
   for (const std::string& path : n.strays) reaper_.remove(path);
   const fencing_token token = c.token();
   switch (n.is) {
     case next::nothing: return;
-    case next::ask: return send(c, std::move(n.send), handler);
+    case next::ask: return send(c, n.send, handler);
     case next::answer:
       if (handler) handler(n.reply);
       return;
@@ -334,8 +337,8 @@ void claim_queue::wait_behind(claim& c, claim::extent reads) {
     watches_.await(c, nearest, watch_kind::node);
     if (!has_room) polling_.add(c.ref());
   }
-  claim::batch b = c.read_ahead(reads, nodes_, is_watched, has_room);
-  if (!b.steps.empty()) return send(c, std::move(b), nullptr);
+  const claim::batch b = c.read_ahead(reads, nodes_, is_watched, has_room);
+  if (!b.steps.empty()) return send(c, b, nullptr);
   // Another claim's listing has shown meanwhile that nobody is ahead.
   if (nearest.empty()) carry_out(c, c.move_up(c.is_watched()), nullptr);
 }
@@ -352,10 +355,10 @@ void claim_queue::ahead_read(const claim_ref& ref, bool watches, const std::vect
     watch_answered(nearest);
   if (claim* const c = waiter(); c != nullptr) {
     const std::string awaited = watches_.awaited_by(*c);
-    claim::next n = c->ahead_read(awaited, watches, results, nodes_);
+    const claim::next n = c->ahead_read(awaited, watches, results, nodes_);
     // Claims that rely on the watch look themselves.
     if (watches && awaited == nearest.path && nearest.code == answer::refused) unsettle_behind(awaited);
-    carry_out(*c, std::move(n), nullptr);
+    carry_out(*c, n, nullptr);
   }
   // The claim that needed the watch may have given up before there was a watch to end.
   if (watches) watches_.end_unneeded(nearest.path, watch_kind::node);
@@ -363,9 +366,9 @@ void claim_queue::ahead_read(const claim_ref& ref, bool watches, const std::vect
 
 void claim_queue::count_leases(claim& c) {
   watches_.await(c, c.leases_path(), watch_kind::children);
-  claim::batch b = c.count(nodes_);
+  const claim::batch b = c.count(nodes_);
   if (!b.steps.front().watch) polling_.add(c.ref());
-  send(c, std::move(b), nullptr);
+  send(c, b, nullptr);
 }
 
 /// One of the nodes of a claim was read. Claims behind it rely on its watch.
@@ -409,13 +412,13 @@ void claim_queue::poll(const claim_ref& ref) {
 void claim_queue::hold(claim& c, const std::vector<operation>& writes, const on_reply& handler) {
   watches_.stop(c);
   for (const operation& step : writes) nodes_.submit(step);
-  claim::batch read = c.hold(nodes_);
+  const claim::batch read = c.hold(nodes_);
   leave_line(c.queue);
   if (!c.gate().empty()) {  // lets the next claim of the queue come
     claims_.disown(c.gate(), c);
     reaper_.remove(c.gate());
   }
-  send(c, std::move(read), nullptr);
+  send(c, read, nullptr);
   if (!handler && !c.gate().empty()) return notify(c.wish.owner, store::notification_kind::look, {});
   if (!handler) return notify(c.wish.owner, store::notification_kind::granted, c.token());
   handler(tickets::reply{place_of(c.token(), true)});

@@ -74,10 +74,10 @@ class claim_queue {
   void notify(const owner_id& owner, store::notification_kind kind, fencing_token token) const;
 
   void entered(const std::vector<arrivals::arrival_ptr>& all, std::vector<result> lists, bool is_current);
-  void send(const claim& c, claim::batch b, const on_reply& handler);
+  void send(const claim& c, const claim::batch& b, const on_reply& handler);
   void answered(const claim_ref& ref, claim::topic about, bool watches, const on_reply& handler,
                 const std::vector<result>& results);
-  void carry_out(claim& c, claim::next n, const on_reply& handler);
+  void carry_out(claim& c, const claim::next& n, const on_reply& handler);
 
   void wait_behind(claim& c, claim::extent reads);
   void ahead_read(const claim_ref& ref, bool watches, const std::vector<result>& results);

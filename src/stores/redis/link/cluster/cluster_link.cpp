@@ -34,7 +34,13 @@ cluster_link::cluster_link(runtime::event_loop& loop, settings s)
                    ask(which, std::move(handler));
                  },
                  [this](slot_map map) { take_map(std::move(map)); },
-                 [this](const store::request_error& reason) { fail_parked(reason); }}} {
+                 [this](const store::request_error& reason) { fail_parked(reason); }}},
+      names_{settings_.speech.prefix,
+             {[this](const std::string& place) {
+                const auto found = members_.find(place);
+                return found == members_.end() ? nullptr : found->second.server;
+              },
+              [this](const server_address& at) { return member_at(at).server; }}} {
   if (settings_.tls.on) secure_ = std::make_unique<tls_context>(settings_);
 }
 
@@ -66,7 +72,7 @@ void cluster_link::send(tickets::request request, on_reply handler) {
     return send_split(*holds, std::move(handler));
   if (auto* const names = std::get_if<tickets::list>(&request))
     return send_listing(std::move(*names), std::move(handler));
-  const std::uint16_t slot = slot_of_name(name_of(request));
+  const std::uint16_t slot = settings_.speech.slot_of(name_of(request));
   route(command_for(std::move(request), std::move(handler)), slot);
 }
 
@@ -141,7 +147,7 @@ cluster_link::member& cluster_link::member_at(const server_address& address) {
   const auto server =
       std::make_shared<node>(loop(), reader(), settings_, address, address.place(), client_, parent);
   server->marker().move_to(map_.last_slot_of(address));
-  if (watches_all()) server->track(std::nullopt, true);
+  if (watchers().contains(std::nullopt)) server->track(std::nullopt, true);
   if (!is_shut_) server->start();
   member& m = members_[address.place()];
   m.server = server;
@@ -180,57 +186,12 @@ void cluster_link::on_unreachable(node& server) {
 
 void cluster_link::track(const store::watched& target, bool on) {
   if (target) {
-    if (!on) return end_tracking(*target);
-    tracked_at_[*target];
-    track_names();
-    if (tracked_at_[*target].empty()) topology_.refresh();
+    if (!on) return names_.remove(*target);
+    if (!names_.add(*target, map_)) topology_.refresh();
     return;
   }
   if (on) return topology_.refresh();  // then all primaries are known
   for (const auto& [address, each] : members_) each.server->track(target, false);
-}
-
-/// Keys change on every server.
-void cluster_link::track_all() {
-  for (const server_address& each : map_.primaries()) {
-    try {
-      member_at(each).server->track(std::nullopt, true);
-    } catch (const error&) {
-      return;  // out of threads or descriptors; the next sweep tries it again
-    }
-  }
-}
-
-/// Each name at the server that has its slot.
-void cluster_link::track_names() {
-  for (auto& [name, at] : tracked_at_) {
-    const server_address* const to = map_.primary_of(slot_of_name(name));
-    if (to == nullptr || to->place() == at) continue;
-    if (const auto former = members_.find(at); former != members_.end())
-      former->second.server->track(name, false);
-    at.clear();
-    try {
-      const node_ptr server = member_at(*to).server;
-      at = to->place();
-      server->track(name, true);
-    } catch (const error&) {
-      return;  // likewise
-    }
-  }
-}
-
-/// The server at that address is left. One that comes back there later tracks nothing.
-void cluster_link::forget_tracking(const std::string& address) {
-  for (auto& [name, at] : tracked_at_)
-    if (at == address) at.clear();
-}
-
-void cluster_link::end_tracking(const std::string& name) {
-  const auto found = tracked_at_.find(name);
-  if (found == tracked_at_.end()) return;
-  if (const auto at = members_.find(found->second); at != members_.end())
-    at->second.server->track(name, false);
-  tracked_at_.erase(found);
 }
 
 void cluster_link::leave_idle() {
@@ -243,7 +204,7 @@ void cluster_link::leave_idle() {
       continue;
     }
     idle.push_back(std::move(each->second.server));
-    forget_tracking(each->first);
+    names_.forget(each->first);
     each = members_.erase(each);
   }
   if (is_tracked()) topology_.refresh();  // a server that came may have locks

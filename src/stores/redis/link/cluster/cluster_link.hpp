@@ -12,6 +12,7 @@
 #include "runtime/notifying_link.hpp"
 #include "stores/redis/link/cluster/cluster_listing.hpp"
 #include "stores/redis/link/cluster/topology.hpp"
+#include "stores/redis/link/cluster/tracked_names.hpp"
 #include "stores/redis/link/node.hpp"
 #include "stores/redis/link/settings.hpp"
 #include "stores/redis/link/stream.hpp"
@@ -104,9 +105,6 @@ class cluster_link final : public runtime::notifying_link, private node::parent,
                   const on_reply& handler);
   void renew_by_key(const std::shared_ptr<moving_holds>& all, const moving_renewal::step& next,
                     const server_address& at, bool is_asking, unsigned redirections);
-  [[nodiscard]] std::uint16_t slot_of_name(std::string_view name) const {
-    return slot_of(std::string{settings_.speech.prefix}.append(name));
-  }
 
   // The map:
   void ask(const server_address& which, topology::on_answer handler);
@@ -121,11 +119,6 @@ class cluster_link final : public runtime::notifying_link, private node::parent,
   // Nodes:
   /// \throws holdfast::error errc::exhausted: there are too many, or there is no room for its thread.
   [[nodiscard]] member& member_at(const server_address& address);
-  void track_all();
-  void track_names();
-  void end_tracking(const std::string& name);
-  void forget_tracking(const std::string& address);
-  [[nodiscard]] bool watches_all() { return watchers().contains(std::nullopt); }
   void leave_idle();
   void leave_later(const std::vector<node_ptr>& nodes);
   void look_for_stalled();
@@ -138,9 +131,9 @@ class cluster_link final : public runtime::notifying_link, private node::parent,
   topology topology_;
   std::vector<parked> parked_;
   std::vector<std::function<void(const store::request_error* problem)>> awaiting_map_;
-  std::map<std::string, member> members_;          // by their addresses
-  std::vector<node_ptr> leaving_;                  // not yet closed
-  std::map<std::string, std::string> tracked_at_;  // names that are watched, and the addresses where
+  std::map<std::string, member> members_;  // by their addresses
+  std::vector<node_ptr> leaving_;          // not yet closed
+  tracked_names names_;
   store::scheduler::timer sweep_ = 0;
   store::scheduler::timer stall_check_ = 0;  // while requests are under way
   bool is_shut_ = false;

@@ -69,7 +69,7 @@ void cluster_link::list_moved(const tickets::list& request, const std::shared_pt
   part->found.insert(settings_.speech.prefix + name);
   tickets::list look = request;
   look.listed = part;
-  const std::uint16_t slot = slot_of_name(name);
+  const std::uint16_t slot = settings_.speech.slot_of(name);
   auto c = command_for(std::move(look), [all, handler](const outcome& o) {
     if (!all->take_moved(o)) return handler(o);
     handler(tickets::reply{tickets::more{all}});

@@ -59,7 +59,7 @@ void cluster_link::take_map(slot_map map) {
     each->second.server->marker().move_to(map.last_slot_of(at));
     if (map_.last_slot_of(at) && !map.last_slot_of(at)) {
       former.push_back(std::move(each->second.server));
-      forget_tracking(each->first);
+      names_.forget(each->first);
       each = members_.erase(each);
     } else {
       ++each;
@@ -69,8 +69,13 @@ void cluster_link::take_map(slot_map map) {
   leave_later(former);
   route_parked();
   for (const auto& resume : std::exchange(awaiting_map_, {})) resume(nullptr);
-  if (watches_all()) track_all();
-  track_names();
+  try {
+    const bool is_all_watched = watchers().contains(std::nullopt);  // keys change on every server
+    for (const server_address& each : map_.primaries())
+      if (is_all_watched) member_at(each).server->track(std::nullopt, true);
+  } catch (const error&) {  // out of threads or descriptors; the next sweep tries it again
+  }
+  names_.follow(map_);
   // Who waits at a server that has the slot no more hears nothing of it.
   if (moved) report_gap();
   kick_soon();
@@ -104,7 +109,7 @@ bool cluster_link::move_slot(std::uint16_t slot, const server_address& to) {
   if (!map_.move(slot, to)) return false;
   if (from) place_marker(*from);
   place_marker(to);
-  track_names();
+  names_.follow(map_);
   return true;
 }
 

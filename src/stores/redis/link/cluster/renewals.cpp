@@ -22,7 +22,7 @@ void cluster_link::send_split(const tickets::renew& whole, on_reply handler) {
   const std::size_t count = all->parts.parts().size();
   for (std::size_t i = 0; i < count; ++i) {
     const tickets::renew& part = all->parts.parts()[i].request;
-    const std::uint16_t slot = slot_of_name(part.holds.front().name);
+    const std::uint16_t slot = settings_.speech.slot_of(part.holds.front().name);
     route(command_for(part,
                       [all, i](const outcome& of_part) {
                         if (auto whole_outcome = all->parts.take(i, of_part))
