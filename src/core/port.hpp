@@ -59,7 +59,7 @@ class port {
   /// One that is granted later is left alone, also when a request is repeated because its reply is lost.
   virtual void force_release(std::string name, std::optional<fencing_token> token, time_point give_up,
                              handler<forced> done) = 0;
-  /// Asks the holder with this token, or, without one, all holders, to release. See tickets::task.
+  /// Asks the holder with this token, or, without one, all holders, to release. See tickets::request_release.
   virtual void request_release(std::string name, std::optional<fencing_token> token, std::string reason,
                                time_point give_up, handler<notified> done) = 0;
   /// Calls `changed` under the core lock once soon, and after every change of what is watched, bursts taken

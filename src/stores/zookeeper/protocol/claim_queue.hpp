@@ -50,12 +50,12 @@ class claim_queue {
   /// \param handler hears what becomes of claims unasked.
   void on_notifications(on_notification handler) { on_notification_ = std::move(handler); }
 
-  // Requests, as tickets::task has them. They always answer, after the call.
+  // Requests. They always answer, after the call.
   void acquire(const store::claim& wish, const on_reply& handler);
   void find(const store::hold& hold, const on_reply& handler);
   void look(const store::hold& hold, const on_reply& handler);
   void renew(const tickets::renew& request, const on_reply& handler);
-  /// tickets::task::release and withdraw
+  /// tickets::release and tickets::withdraw
   void leave(const store::hold& hold, const on_reply& handler);
   void downgrade(const store::hold& hold, const on_reply& handler);
   void annotate(const tickets::annotate& request, const on_reply& handler);
