@@ -209,12 +209,11 @@ TEST_F(doctor_on_postgresql, finds_a_server_in_order) {
   const auto before = server.ask(next_writer);
   const auto run = holdfast({"doctor", "--store", place(server), "--all"});
   EXPECT_EQ(run.status, status_in_order()) << run.out << run.err;
-  EXPECT_THAT(
-      of_store(run.out),
-      AllOf(HasSubstr("/holdfast: all 8 checks passed"),
-            HasSubstr("kept     persistence: fsync is on, synchronous_commit is on"),
-            HasSubstr("kept     rights: the user holdfast may call all"),
-            HasSubstr("kept     schema: locks.own is that of this version"), Not(HasSubstr("mend:"))));
+  EXPECT_THAT(of_store(run.out),
+              AllOf(HasSubstr("/holdfast: all 8 checks passed"),
+                    HasSubstr("kept     persistence: fsync is on, synchronous_commit is on"),
+                    HasSubstr("kept     rights: the user holdfast may call all"),
+                    HasSubstr("kept     schema: locks.own fits this version"), Not(HasSubstr("mend:"))));
   EXPECT_EQ(server.ask(next_writer), before) << "it writes nothing";
 }
 
@@ -234,7 +233,7 @@ TEST_F(doctor_on_postgresql, says_what_it_could_not_examine) {
   is_kept(condition(store, "persistence"));
   is_kept(condition(store, "clock"));
   EXPECT_EQ(other->ask("ROLLBACK"), "");
-  is_kept(condition(store, "schema"), "locks.own is that of this version");
+  is_kept(condition(store, "schema"), "locks.own fits this version");
 }
 
 }  // namespace

@@ -133,6 +133,15 @@ TEST_F(redis_cluster_request, may_find_its_grant_when_it_has_begun_to_listen) {
   EXPECT_TRUE(place_in(talk.hear({subscribed(), text(token)})).granted);
 }
 
+TEST_F(redis_cluster_request, that_finds_its_claim_waiting_listens_and_looks) {
+  request_fsm talk = begin(test::task::find);
+  said(talk);
+  EXPECT_FALSE(talk.hear({place_in_queue()}));
+  const auto commands = said(talk);
+  ASSERT_EQ(commands.size(), 2U);
+  EXPECT_THAT(commands[0], ElementsAre("SSUBSCRIBE", channel()));
+}
+
 TEST_F(redis_cluster_request, that_listens_already_does_not_ask_for_it_again) {
   channels_.add(slot_);
   request_fsm talk = begin(test::task::acquire);

@@ -52,7 +52,7 @@ TEST(doctor_tables, know_each_case_of_a_redis_server) {
           {"", "access", grade::unknown, "everybody for a password"},
           {"is_open=no", "access", grade::kept, "does nothing"},
           {"is_open=yes;tls-auth-clients=yes;port=0", "access", grade::kept, "certificate"},
-          {"is_open=yes;protected-mode=yes", "access", grade::kept, "this host alone"},
+          {"is_open=yes;is_protected=yes", "access", grade::kept, "this host alone"},
           {"is_open=yes;settings=no", "access", grade::unknown, "may not read"},
           {"is_open=yes;settings=yes;protected-mode=no", "access", grade::warning, "of everybody"},
           {"is_open=yes;gives_password=yes", "password", grade::warning, "asks for none"},

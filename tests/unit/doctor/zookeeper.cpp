@@ -49,8 +49,9 @@ TEST(doctor_tables, know_each_case_of_zookeeper) {
           {"timeout=1;makes_world=no;is_open=no", "access", grade::kept, "for one user"},
           {"timeout=1;may_read=no;client=c", "rights", grade::broken, "c may not read"},
           {"timeout=1;may_create=no;client=c", "rights", grade::broken, "c may not create"},
-          {"timeout=1;has_root=no", "rights", grade::kept, "not there yet"},
-          {"timeout=1;has_root=yes", "rights", grade::kept, "may create below"},
+          {"timeout=1;rights_problem=p", "rights", grade::unknown, "examined: p"},
+          {"timeout=1;may_create=yes;has_root=no", "rights", grade::kept, "not there yet"},
+          {"timeout=1;may_create=yes;has_root=yes", "rights", grade::kept, "may create below"},
       });
 }
 

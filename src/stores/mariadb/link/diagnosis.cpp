@@ -79,6 +79,7 @@ std::vector<finding> opening::examine() {
     } catch (const connection_error& c) {
       said.set("server_refusal", c.reason.message);
     }
+    said.set_flag("is_usable", !said.has("server_refusal"));
   });
   examine_part("replicas", [&] {
     if (!is_mariadb) return;

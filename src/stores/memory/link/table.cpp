@@ -331,20 +331,21 @@ void shared_table::leave(const owner_id& client) {
   listeners_.erase(client);
 }
 
-void shared_table::with_table(const std::function<void(table&, effects&)>& tasks) {
-  effects of_tasks;
+void shared_table::with_table(const std::function<void(table&, effects&)>& requests) {
+  effects of_requests;
   {
     const annotated::lock held{mutex_};
-    tasks(table_, of_tasks);
+    requests(table_, of_requests);
   }
-  if (of_tasks.notifications.empty() && of_tasks.changed.empty()) return;
+  if (of_requests.notifications.empty() && of_requests.changed.empty()) return;
   std::map<owner_id, std::vector<store::notification>> by_client;
-  for (const store::client_notification& n : of_tasks.notifications) by_client[n.client].push_back(n.message);
+  for (const store::client_notification& n : of_requests.notifications)
+    by_client[n.client].push_back(n.message);
   const annotated::shared_lock held{listeners_mutex_};
   for (const auto& [client, l] : listeners_) {
     if (const auto notifications = by_client.find(client); notifications != by_client.end())
       l.notified(notifications->second);
-    if (!of_tasks.changed.empty()) l.changed(of_tasks.changed);
+    if (!of_requests.changed.empty()) l.changed(of_requests.changed);
   }
 }
 

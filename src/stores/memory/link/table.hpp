@@ -13,11 +13,11 @@
 
 namespace holdfast::memory {
 
-/// The tables of protocol/sql as C++ containers: defines what each execution does, without a database. Tests
+/// The tables of protocol/sql as C++ containers: defines what each request does, without a database. Tests
 /// compare it with the SQL text, statement by statement.
 class table {
  public:
-  /// One execution, by the store's clock.
+  /// Carries out one request, by the store's clock.
   /// \param wall_us floor of new tokens, microseconds of the wall clock.
   [[nodiscard]] tickets::reply carry_out(const tickets::request& request, const owner_id& client,
                                          store::time_point now, std::int64_t wall_us,
@@ -58,13 +58,13 @@ class shared_table {
   void join(const owner_id& client, listener l);
   /// After this, the client's listener is not running and never called again.
   void leave(const owner_id& client);
-  /// What tasks have caused.
+  /// What requests have caused.
   struct effects {
     std::vector<store::client_notification> notifications;
     std::vector<std::string> changed;  // names
   };
-  /// Runs `tasks` with the table locked, then passes notifications and changes to the listeners.
-  void with_table(const std::function<void(table&, effects&)>& tasks);
+  /// Runs `requests` with the table locked, then passes notifications and changes to the listeners.
+  void with_table(const std::function<void(table&, effects&)>& requests);
 
  private:
   annotated::mutex mutex_;

@@ -106,6 +106,7 @@ std::vector<finding> opening::examine() {
   examine_part("session", [&] {
     ask("ROLLBACK");
     check([&] { check_session(); });
+    said.set_flag("is_usable", !said.has("server_refusal"));
   });
   return found.conclude(conditions::server_conditions);
 }
@@ -147,7 +148,7 @@ void opening::read_store(facts& to) {
   to.set("table", names_.plain());
   try {
     const auto there = find_shortage();
-    if (!there) return;
+    if (!there) return to.set_flag("outdated", false);
     to.set("shortage", shortage(*there));
     to.set_flag("is_there", there->tables > 0);
   } catch (const runtime::connection_error& c) {

@@ -108,7 +108,7 @@ inline constexpr condition server_conditions[]{
      not_examined, by_hand},
     {"access", grade::kept, "is_open=no", "it does nothing for whoever gives no password"},
     {"access", grade::kept, "tls-auth-clients=yes port=0", "it asks for a client's certificate"},
-    {"access", grade::kept, "protected-mode=yes",
+    {"access", grade::kept, "is_protected=yes",
      "it asks for no password, and serves this host alone (protected-mode)"},
     {"access", grade::unknown, "settings=no",
      "it asks for no password, and this user may not read its protected-mode", not_examined,

@@ -162,6 +162,8 @@ std::optional<request_fsm::outcome> request_fsm::hear_script(const value& reply)
     is_placed_ = true;
     if (const auto* const made = std::get_if<tickets::acquire>(&request_))
       request_ = tickets::look{hold_of(*made->claim, at->token)};
+    else if (const auto* const found = std::get_if<tickets::find>(&request_))
+      request_ = tickets::look{{found->name, found->owner, at->token, found->ttl}};
     stage_ = stage::script;
     return std::nullopt;
   }

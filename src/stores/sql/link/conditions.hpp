@@ -20,7 +20,7 @@ inline constexpr condition server_conditions[]{
     {"server", grade::broken, "server_refusal", "{server_refusal}",
      "clients refuse it: no lock can be acquired or renewed",
      "change the setting, or let the store's URL lead to a server that takes writes"},
-    {"server", grade::kept, "", "clients can use it"},
+    {"server", grade::kept, "is_usable=yes", "clients can use it"},
 
     // It keeps what it has answered. With mode=session a crash that takes back grants ends all sessions, too.
     {"persistence", grade::warning, "careless session=yes", "{careless}",
@@ -35,7 +35,7 @@ inline constexpr condition server_conditions[]{
     {"schema", grade::warning, "outdated=yes", "the procedures of {table} are those of another version",
      "they work, without what has been mended since if they are older",
      "with the newest version: holdfast schema URL --apply"},
-    {"schema", grade::kept, "table !shortage", "{table} is that of this version"},
+    {"schema", grade::kept, "outdated=no", "{table} fits this version"},
     // The next client that locks makes what is missing, if it may.
     {"schema", grade::kept, "shortage is_there=no may_make=yes",
      "{shortage}; the first client that locks makes it, if it may"},

@@ -33,7 +33,7 @@ inline constexpr condition server_conditions[]{
     {"information", grade::unknown, "missing", "it does not answer to {missing}",
      "its session bounds and forced writes were not all examined",
      "4lw.commands.whitelist=srvr,conf,mntr in its configuration, and a restart"},
-    {"information", grade::kept, "state=serving", "it answers to srvr, conf and mntr"},
+    {"information", grade::kept, "state=serving !problem", "it answers to srvr, conf and mntr"},
     {"session bounds", grade::kept, "minSessionTimeout>=two_ticks", bounds},
     {"session bounds", grade::broken, "minSessionTimeout tickTime", bounds,
      "a session shorter than two ticks may end before its client's deadline: two may hold",
@@ -86,9 +86,11 @@ inline constexpr condition ensemble_conditions[]{
      "it can list no queue, and so take no lock", set_acl},
     {"rights", grade::broken, "may_create=no", "{client} may not create below {root}",
      "it can lock no name that has no node yet", set_acl},
-    {"rights", grade::kept, "timeout has_root=no",
+    {"rights", grade::unknown, "rights_problem", "they were not all examined: {rights_problem}",
+     "locks may fail with errc::permission_denied", "look at the servers' logs, and examine them again"},
+    {"rights", grade::kept, "may_create=yes has_root=no",
      "{client} may create below {root}; the root is not there yet, and the first lock makes it"},
-    {"rights", grade::kept, "timeout", "{client} may create below {root}"},
+    {"rights", grade::kept, "may_create=yes", "{client} may create below {root}"},
 };
 
 }  // namespace holdfast::zookeeper::conditions

@@ -270,7 +270,8 @@ class ensemble_survey {
                          blocking_session{anybody, at_, settings_.connect_limit}.may_create_below(root));
     } catch (const runtime::connection_error& c) {
       if (c.reason.code == errc::permission_denied) throw;
-      if (!ensemble_.has("may_create")) ensemble_.set("session_problem", c.reason.message);
+      if (!ensemble_.has("may_create"))
+        ensemble_.set(ensemble_.has("timeout") ? "rights_problem" : "session_problem", c.reason.message);
     }
   }
 

@@ -116,7 +116,7 @@ void link::flush() {
   bool cut = false;
   {
     const annotated::lock held{handle_mutex_};
-    if (connected_) {
+    if (is_connected()) {
       for (job& j : take_queue()) handle_->start(j.step, std::move(j.handler));
       failed = handle_->has_news();
       cut = handle_->is_cut();
@@ -125,7 +125,7 @@ void link::flush() {
     }
   }
   if (failed) deliver();
-  if (!connected_) fail_queue();
+  if (!is_connected()) fail_queue();
   if (cut) {  // wakes the reader, or else the link's own thread
     baton_.ring();
     baton_.wake();
@@ -161,7 +161,7 @@ void link::answer_unsent(const std::vector<job>& jobs, const failure& reason) {
 
 void link::help(store::caller& caller) {
   flush();
-  baton_.serve(caller, [this] { return connected_.load(); }, [&] { listen(&caller); });
+  baton_.serve(caller, [this] { return is_connected(); }, [&] { listen(&caller); });
   if ((queued_ != 0 || urgent_) && !baton_.is_taken()) baton_.wake();
 }
 
@@ -169,10 +169,10 @@ void link::help(store::caller& caller) {
 
 void link::listen(store::caller* caller) {
   urgent_ = false;
-  while (!stopping_ && !over_) {
+  while (!stopping_ && !is_over()) {
     flush();
     deliver();
-    if (caller != nullptr ? caller->is_served() || !connected_ : baton_.has_to_give_way()) return;
+    if (caller != nullptr ? caller->is_served() || !is_connected() : baton_.has_to_give_way()) return;
     wait_for_bytes(caller);
   }
 }
@@ -184,9 +184,9 @@ void link::wait_for_bytes(store::caller* caller) {
     wanted = handle_->wants();
   }
   deliver();
-  if (over_ || stopping_) return;
-  if (caller != nullptr && !connected_) return;  // callers do not connect
-  if (caller == nullptr && !connected_) stay_or_give_up();
+  if (is_over() || stopping_) return;
+  if (caller != nullptr && !is_connected()) return;  // callers do not connect
+  if (caller == nullptr && !is_connected()) stay_or_give_up();
   flush();
   if (caller != nullptr && !caller->begin_polling(wakeup_.descriptor())) return;
   std::array<pollfd, 2> fds{pollfd{wakeup_.descriptor(), POLLIN, 0},
@@ -214,18 +214,17 @@ void link::deliver() {
     if (handle_ && handle_->has_news()) news = handle_->take_news();
     for (const handle::news& each : news) {
       if (const auto* made = std::get_if<handle::connected>(&each)) {
-        connected_ = true;
+        state_ = state::connected;
         timeout_ = made->timeout;
         down_.reset();
       } else if (std::holds_alternative<handle::disconnected>(each)) {
         lost = true;
-        connected_ = false;
+        state_ = state::connecting;
         lost_ = clock::now();
       } else if (std::holds_alternative<handle::ended>(each) ||
                  std::holds_alternative<handle::shut_out>(each)) {
         lost = true;
-        connected_ = false;
-        over_ = true;
+        state_ = state::over;
         lost_ = clock::now();
         if (const auto* refused = std::get_if<handle::shut_out>(&each))
           down_ = failure{refused->reason.code, settings_.place() + ": " + refused->reason.message};
@@ -271,20 +270,20 @@ void link::end_session() {
 
 void link::work() {
   while (!stopping_) {
-    if (connected_) baton_.rest();
+    if (is_connected()) baton_.rest();
     if (stopping_) break;
     // Without a connection no caller reads.
-    if (!baton_.take_in_background(!connected_)) {
-      if (!connected_) pause(1ms);  // the caller that has just lost it is about to leave
+    if (!baton_.take_in_background(!is_connected())) {
+      if (!is_connected()) pause(1ms);  // the caller that has just lost it is about to leave
       continue;
     }
-    if (!has_handle() || over_) open();
-    if (has_handle() && !over_) listen(nullptr);
+    if (!has_handle() || is_over()) open();
+    if (has_handle() && !is_over()) listen(nullptr);
     baton_.leave();
   }
   // Ends the session at the servers, so that no client waits for its nodes.
   const annotated::lock held{handle_mutex_};
-  connected_ = false;
+  state_ = state::over;
   handle_.reset();
 }
 
@@ -299,7 +298,7 @@ void link::open() {
   bool refused = false;
   {
     const annotated::lock held{handle_mutex_};
-    refused = over_ && down_;
+    refused = is_over() && down_;
     former = std::move(handle_);
   }
   former.reset();
@@ -315,7 +314,7 @@ void link::open() {
     handle_ = std::move(made);
     resolved_ = lost_ = clock::now();
     timeout_ = {};
-    over_ = false;
+    state_ = state::connecting;
   } catch (const runtime::connection_error& c) {
     no_session(c.reason);
   }
@@ -363,7 +362,7 @@ void link::stay_or_give_up() {
   }
   fail_queue();
   if (session_is_over) {
-    over_ = true;
+    state_ = state::over;
     annotated::lock in_order{news_mutex_};
     const runtime::core_lock lock{loop_, true};
     end_session();

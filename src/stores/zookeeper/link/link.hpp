@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <random>
@@ -73,6 +74,8 @@ class link final : public tickets::link, private wire {
   // The link's own thread:
   void work();
   [[nodiscard]] bool has_handle();
+  [[nodiscard]] bool is_connected() const { return state_ == state::connected; }
+  [[nodiscard]] bool is_over() const { return state_ == state::over; }
   void open();
   [[nodiscard]] name_lookup::outcome look_up();
   void no_session(const failure& reason);
@@ -98,8 +101,12 @@ class link final : public tickets::link, private wire {
   annotated::mutex handle_mutex_;
   /// Replaced by the link's own thread only, while no other thread may read.
   std::unique_ptr<handle> handle_ HOLDFAST_GUARDED_BY(handle_mutex_);
-  std::atomic<bool> connected_ = false;
-  std::atomic<bool> over_ = false;  // the handle cannot be used any more
+  enum class state : std::uint8_t {
+    connecting,
+    connected,
+    over  // the handle cannot be used any more
+  };
+  std::atomic<state> state_ = state::connecting;
   /// The reason why there is no connection, once it is known.
   std::optional<failure> down_ HOLDFAST_GUARDED_BY(handle_mutex_);
   /// The timeout of the session, as the servers set it; zero: there was no session yet.

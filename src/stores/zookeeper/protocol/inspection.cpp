@@ -23,7 +23,7 @@ constexpr std::size_t nodes_at_once = 64;
 constexpr std::int64_t children_at_once = 16'000;
 /// How often claims are read until the reads show a single moment.
 constexpr int usual_looks = 5;
-/// The same where nothing else will do.
+/// The same if nothing else will do.
 constexpr int most_looks = 100;
 
 store::request_error never_at_rest(const std::string& name) {
