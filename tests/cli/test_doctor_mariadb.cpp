@@ -180,7 +180,7 @@ TEST_F(doctor_on_mariadb, says_what_it_could_not_examine) {
   const auto store = server.url("?table=locks.own&connect_timeout=8s");
   is(condition(store, "examination"), "unknown",
      "the rights of others could not be examined: Lock wait timeout", "examine again");
-  is_kept(condition(store, "schema"), "that of this version");
+  is_kept(condition(store, "schema"), "fits this version");
 }
 
 }  // namespace

@@ -260,8 +260,9 @@ server_answers ask_server(const settings& in, const server_address& at, bool has
   for (std::size_t i = 2; i < replies.size(); ++i) settings_there.merge(settings_in(replies[i]));
   set_all(said, settings_there);
   said.set_flag("settings", !settings_there.empty());
-  // Before, it said nothing of a server with a setting `bind`.
-  said.set_flag("is_protected", said.text("protected-mode") == "yes" && said.number("redis_version") >= 7);
+  // Before version 7 it does not concern a server with a setting `bind`.
+  const bool is_before_7 = said.has("redis_version") && said.number("redis_version") < 7;
+  said.set_flag("is_protected", said.text("protected-mode") == "yes" && !is_before_7);
   said.set_flag("keeps_writes", keep_each_write(settings_there));
   if (in.is_quorum()) all.set = replies.back();
   if (in.is_cluster()) set_fields(fields_in_info(replies.back()), "cluster_error", replies.back());
