@@ -23,18 +23,18 @@ namespace holdfast::tickets {
 struct acquire {
   store::claim_ptr claim;
 };
-/// Where a claim stands whose reply was lost, and whose token is not known: -> place, nothing.
+/// Looks for a claim whose reply was lost, so that its token is not known: -> place, nothing.
 struct find : store::hold {};
 /// Keeps a waiting claim for another ttl, and serves the queue: -> nothing, or as `acquire`.
 struct look : store::hold {};
-/// -> kept
+/// Keeps holds for another ttl each: -> kept.
 struct renew {
   std::vector<store::hold> holds;
   /// If a server has refused it, no link sends it again from then on. Its client may have given up the holds.
   store::time_point send_by = store::time_point::max();
   bool is_last = false;  // of one hold: nobody keeps it any more, and it ends with its ttl
 };
-/// -> done, nothing
+/// Ends a claim: -> done, nothing.
 struct release : store::hold {};
 /// As a release, for a token that is not known.
 struct withdraw : store::hold {};
@@ -44,7 +44,7 @@ struct downgrade : store::hold {};
 struct annotate : store::hold {
   std::shared_ptr<const std::string> metadata;
 };
-/// Larger than every token that a store grants.
+/// No store grants a larger token.
 inline constexpr fencing_token last_token{std::numeric_limits<std::int64_t>::max()};
 /// Ends the holds from the first token to the last: -> count.
 struct force_release {
@@ -68,20 +68,21 @@ struct listing_state {
   listing_state& operator=(const listing_state&) = delete;
   virtual ~listing_state() = default;
 };
-/// -> state, more
+/// Reads the claims of a name: -> state, more.
 struct inspect {
   std::string name;
   /// Number of waiters to read, from the head of the queue. More may come.
   std::size_t waiters_read = std::numeric_limits<std::size_t>::max();
   std::shared_ptr<listing_state> listed{};  // by the requests before, if it takes several
 };
-/// -> summaries, more
+/// Reads all names: -> summaries, more.
 struct list {
   bool idle = false;
   std::shared_ptr<listing_state> listed{};
 };
 
-/// The requests to one of several servers, a majority of which has to grant: see stores/quorum.
+/// A request to one of several servers, a majority of which has to grant: see stores/quorum. Other stores are
+/// never sent one.
 struct to_one_of_several {};
 /// Claims, or keeps what it has: -> place, refused, other_capacity, paused; with the server's ballot.
 struct vote : to_one_of_several {

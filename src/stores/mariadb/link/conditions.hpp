@@ -37,7 +37,7 @@ inline constexpr condition server_conditions[]{
      "nobody else may write the tables by a grant on this database or its tables"},
 };
 
-/// Of a right that nobody needs.
+/// The conditions of one right that nobody needs.
 inline constexpr condition excess_conditions[]{
     {"access", grade::warning, "", "the user {account} has {rights}{range} on {object}",
      "whoever may write or replace the tables or procedures may end everybody's locks, and nobody needs to",

@@ -58,7 +58,7 @@ inline constexpr condition server_conditions[]{
      "no other role but superusers may change tables, routines or schema, but by the routines"},
 };
 
-/// Of a right that nobody needs.
+/// The conditions of one right that nobody needs.
 inline constexpr condition excess_conditions[]{
     {"access", grade::warning, "kind=SCHEMA", "{grantee} has {rights} on {objects}",
      "such a role may put functions of the same names beside Holdfast's, which then fails", revoke},

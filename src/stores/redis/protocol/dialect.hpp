@@ -34,7 +34,7 @@ struct dialect {
   [[nodiscard]] std::chrono::milliseconds oldest_number() const {
     return guard.count() == 0 ? guard : guard - furthest_number;
   }
-  /// Of a lock's key.
+  /// The hash slot of the lock's key.
   [[nodiscard]] std::uint16_t slot_of(std::string_view name) const {
     return redis::slot_of(std::string{prefix}.append(name));
   }

@@ -74,7 +74,8 @@ inline constexpr condition file_conditions[]{
     {"wall clock", grade::kept, "token_ahead_s", "no token is ahead of this host's wall clock"},
 };
 
-/// Of its folder, and of each folder above, whose writers could put another one in its place.
+/// The conditions of the file's folder and of each folder above it: who writes there could put another file
+/// in its place.
 inline constexpr condition folder_conditions[]{
     {"folder", grade::warning, "stranger=yes",
      "{described}: its owner is neither root, nor uid {user}, nor the owner of the file",

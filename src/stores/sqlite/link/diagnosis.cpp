@@ -47,7 +47,7 @@ std::string described(const std::string& path, const status& one) {
 
 // ---- its content
 
-// Of the header: https://www.sqlite.org/fileformat.html.
+// Places in the header of the file: https://www.sqlite.org/fileformat.html.
 constexpr int version_at = 18;
 constexpr unsigned char wal_version = 2;
 

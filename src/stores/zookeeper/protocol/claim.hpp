@@ -127,7 +127,7 @@ class claim : public claim_identity {
   [[nodiscard]] fencing_token token() const { return token_; }
   /// The path of its place in the queue. It must have one.
   [[nodiscard]] std::string place_path() const { return queue + '/' + place_->node; }
-  /// Of permits that hold: the former place in the queue.
+  /// The former place in the queue, if the claim holds permits.
   [[nodiscard]] const std::string& gate() const { return gate_; }
   /// The known nodes but the gate, with the reader's node of a downgrade without an answer.
   [[nodiscard]] std::vector<std::string> nodes() const;

@@ -111,7 +111,7 @@ class claim_queue {
   shared_watches watches_;
   arrivals arrivals_;
   polling polling_;
-  /// Of claims that were refused while they were queued, until they look.
+  /// The replies to claims that were refused while they were queued, until they look.
   std::map<owner_id, tickets::reply> verdicts_;
   std::map<std::string, std::weak_ptr<contender_queue>> lines_;  // by queue; their claims own them
 };
