@@ -26,7 +26,7 @@ void* malloc(std::size_t size) {
   return __libc_malloc(size);
 }
 
-int pthread_mutex_lock(pthread_mutex_t* mutex) {
+[[gnu::visibility("default")]] int pthread_mutex_lock(pthread_mutex_t* mutex) {
   static const auto original =
       reinterpret_cast<int (*)(pthread_mutex_t*)>(::dlsym(RTLD_NEXT, "pthread_mutex_lock"));
   if (counts) ++locks;
@@ -59,5 +59,9 @@ int main(int argc, char** argv) {
   counts = true;
   measured_pairs(m);
   counts = false;
+  if (locks == 0) {
+    std::fputs("pair_cost: the library does not call the counters of this program\n", stderr);
+    return EXIT_FAILURE;
+  }
   std::printf("%.1f %.1f\n", static_cast<double>(allocations) / pairs, static_cast<double>(locks) / pairs);
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "stores/redis/link/node.hpp"
 #include "stores/redis/protocol/slot_map.hpp"
