@@ -26,14 +26,18 @@ struct cancelled {};
 template <class Reply>
 using event = std::variant<started, replied<Reply>, notification, woken, cancelled>;
 
-/// The actions of a machine after an event, in this order. Absent members ask for nothing.
+/// The actions of a machine after an event. Absent members ask for nothing.
+template <class Request>
+struct wishes {
+  std::optional<Request> send{};        // to the store; the reply is an event
+  std::optional<time_point> wake_at{};  // replaces the time asked for earlier
+  bool finished = false;                // forget the machine
+  bool in_vain = false;                 // the store refuses it: its end need not be awaited
+};
+/// The same, with the result, which is given after the other actions.
 template <class Request, class Result>
-struct actions {
-  std::optional<Request> send;        // to the store; the reply is an event
-  std::optional<time_point> wake_at;  // replaces the time asked for earlier
-  std::optional<Result> answer;       // for the user; given once, unless cancelled first
-  bool finished = false;              // forget the machine
-  bool in_vain = false;               // the store refuses it: its end need not be awaited
+struct actions : wishes<Request> {
+  std::optional<Result> answer{};  // for the user; given once, unless cancelled first
 };
 
 // A machine is a class with

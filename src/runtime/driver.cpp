@@ -18,19 +18,21 @@ driver::driver(store::scheduler& time, tickets::link& to) : time_{time}, link_{t
 }
 
 driver::~driver() {
-  for (auto& [id, op] : running_) time_.cancel(op->timer);
+  for (const auto& op : running_) time_.cancel(op->timer);
 }
 
 template <class Machine, class Result>
 void driver::start(Machine m, store::handler<Result> done, const owner_id* claimant) {
-  const op_id id = ++last_;
-  const auto op = std::make_shared<operation_of<Machine, Result>>(std::move(m), std::move(done));
-  running_.emplace(id, op);
+  running_.push_back(std::make_unique<operation_of<Machine, Result>>(std::move(m), std::move(done)));
+  operation& op = *running_.back();
+  op.number = ++last_number_;
+  op.position = running_.size() - 1;
+  ++busy_;
   if (claimant != nullptr) {
-    op->owner = *claimant;
-    claiming_.emplace(*claimant, id);
+    op.owner = *claimant;
+    claiming_.emplace(*claimant, &op);
   }
-  feed(id, store::started{});
+  feed(op, store::started{});
 }
 
 template <class Question, class Result>
@@ -46,13 +48,13 @@ void driver::acquire(store::claim_ptr claim, store::handler<store::acquired> don
 void driver::cancel(const owner_id& owner) {
   const auto found = claiming_.find(owner);
   if (found == claiming_.end()) return;
-  running_.at(found->second)->forget_user();
-  feed(found->second, store::cancelled{});
+  found->second->forget_user();
+  feed(*found->second, store::cancelled{});
 }
 
 std::optional<failure> driver::error_now(const owner_id& owner) const {
   const auto found = claiming_.find(owner);
-  return found == claiming_.end() ? std::nullopt : running_.at(found->second)->error_at(time_.now());
+  return found == claiming_.end() ? std::nullopt : found->second->error_at(time_.now());
 }
 
 void driver::renew(std::vector<store::hold> holds, store::time_point answer_by,
@@ -118,43 +120,65 @@ std::optional<store::time_point> driver::session_until() const { return link_.se
 
 void driver::on_session(const std::function<void()>& extended) { link_.on_session(extended); }
 
-std::size_t driver::busy() const { return running_.size() - in_vain_; }
-
 void driver::when_idle(std::function<void()> action) {
   idle_ = [this, action = std::move(action)]() mutable { link_.when_delivered(std::move(action)); };
   tell_if_idle();
 }
 
 void driver::abandon() {
-  while (!running_.empty()) {
-    feed(running_.begin()->first,
+  const auto goes_on = [](const auto& op) { return !op->finished; };
+  while (true) {
+    const auto next = std::find_if(running_.begin(), running_.end(), goes_on);
+    if (next == running_.end()) return;
+    feed(**next,
          store::replied<reply>{store::request_error{{errc::closed, "the client was closed"}, false, true}});
   }
 }
 
-void driver::feed(op_id id, const store::event<reply>& e) noexcept {
-  const auto found = running_.find(id);
-  if (found == running_.end()) return;
-  const auto op = found->second;  // its user may end it
-  auto wants = op->resume(time_.now(), time_.random(), e);
-  if (journal_ != nullptr) op->report(*journal_);
-  if (wants.wake_at || wants.finished) time_.cancel(std::exchange(op->timer, 0));
-  if (wants.wake_at) op->timer = time_.at(*wants.wake_at, [this, id] { feed(id, store::woken{}); });
+void driver::feed(operation& op, const store::event<reply>& e) noexcept {
+  auto wants = op.resume(time_.now(), time_.random(), e);
+  if (journal_ != nullptr) op.report(*journal_);
+  if (wants.wake_at || wants.finished) time_.cancel(std::exchange(op.timer, 0));
+  if (wants.wake_at) op.timer = time_.at(*wants.wake_at, [this, &op] { feed(op, store::woken{}); });
   if (wants.send) {
-    link_.send(std::move(*wants.send), [this, id](tickets::link::outcome o) {
-      doubt_ended_session(o);
-      feed(id, store::replied<reply>{std::move(o)});
-    });
+    ++op.replies_due;
+    link_.send(std::move(*wants.send), [this, &op](tickets::link::outcome o) { on_reply(op, std::move(o)); });
   }
-  if (wants.in_vain && !std::exchange(op->in_vain, true)) ++in_vain_;
-  if (wants.finished) {
-    in_vain_ -= op->in_vain ? 1 : 0;
-    claiming_.erase(op->owner);
-    running_.erase(id);
+  const bool was_busy = !op.in_vain;
+  op.in_vain = op.in_vain || wants.in_vain;
+  op.finished = wants.finished;
+  if (was_busy && (op.in_vain || op.finished)) --busy_;
+  if (!op.finished) {
+    op.give_answer();  // whose user may end the operation: it is not used any more
+    if (wants.in_vain) tell_if_idle();
+    return;
   }
-  op->give_answer();
-  if (wants.finished && op->is_release_requested && release_requested_) release_requested_(op->owner);
-  if (wants.finished || wants.in_vain) tell_if_idle();
+  claiming_.erase(op.owner);
+  const auto ended = op.replies_due != 0 ? nullptr : take_out(op);
+  const bool is_release_requested = op.is_release_requested;
+  const owner_id owner = op.owner;
+  op.give_answer();
+  if (is_release_requested && release_requested_) release_requested_(owner);
+  tell_if_idle();
+}
+
+void driver::on_reply(operation& op, tickets::link::outcome o) noexcept {
+  --op.replies_due;
+  if (!op.finished) {
+    doubt_ended_session(o);
+    feed(op, store::replied<reply>{std::move(o)});
+  } else if (op.replies_due == 0) {
+    static_cast<void>(take_out(op));
+  }
+}
+
+std::unique_ptr<driver::operation> driver::take_out(const operation& ended) {
+  const std::size_t position = ended.position;
+  running_[position].swap(running_.back());
+  running_[position]->position = position;
+  auto taken = std::move(running_.back());
+  running_.pop_back();
+  return taken;
 }
 
 /// A claim that is granted in a session which may have ended, as after a stall, does not hold yet.
@@ -169,9 +193,9 @@ void driver::on_notification(const store::notification& n) {
   const auto found = claiming_.find(n.owner);
   const bool asks = n.kind == store::notification_kind::release_requested;
   if (found != claiming_.end() && asks) {
-    running_.at(found->second)->is_release_requested = true;
+    found->second->is_release_requested = true;
   } else if (found != claiming_.end()) {
-    feed(found->second, n);
+    feed(*found->second, n);
   } else if (n.kind == store::notification_kind::revoked && revoked_) {
     revoked_(n.owner, n.token);
   } else if (asks && release_requested_) {
@@ -180,12 +204,12 @@ void driver::on_notification(const store::notification& n) {
 }
 
 void driver::everybody_looks() {
-  std::vector<std::pair<op_id, owner_id>> waiting;
+  std::vector<std::pair<std::uint64_t, owner_id>> waiting;
   waiting.reserve(claiming_.size());
-  for (const auto& [owner, id] : claiming_) waiting.emplace_back(id, owner);
+  for (const auto& [owner, op] : claiming_) waiting.emplace_back(op->number, owner);
   std::sort(waiting.begin(), waiting.end());  // in the order of asking
-  for (const auto& [id, owner] : waiting) {
-    feed(id, store::notification{owner, store::notification_kind::look, {}});
+  for (const auto& [number, owner] : waiting) {
+    on_notification({owner, store::notification_kind::look, {}});
   }
 }
 

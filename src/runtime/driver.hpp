@@ -53,17 +53,16 @@ class driver final : public store::port {
   void on_release_requested(std::function<void(const owner_id&)> handler) override;
   [[nodiscard]] std::optional<store::time_point> session_until() const override;
   void on_session(const std::function<void()>& extended) override;
-  [[nodiscard]] std::size_t busy() const override;
+  [[nodiscard]] std::size_t busy() const override { return busy_; }
   void when_idle(std::function<void()> action) override;
   void abandon() override;
 
  private:
-  using op_id = std::uint64_t;
   class operation;
   template <class Machine, class Result>
   class operation_of;
 
-  /// Starts a machine. \return its number.
+  /// Starts a machine.
   template <class Machine, class Result>
   void start(Machine m, store::handler<Result> done, const owner_id* claimant = nullptr);
   /// Starts the machine of one request, or of several.
@@ -71,7 +70,9 @@ class driver final : public store::port {
   void ask(Question question, const tickets::limits& until, store::handler<Result> done);
 
   /// Memory that runs out here ends the process; see docs/guarantees.md.
-  void feed(op_id id, const store::event<tickets::reply>& e) noexcept;
+  void feed(operation& op, const store::event<tickets::reply>& e) noexcept;
+  void on_reply(operation& op, tickets::link::outcome o) noexcept;
+  [[nodiscard]] std::unique_ptr<operation> take_out(const operation& ended);
   void doubt_ended_session(tickets::link::outcome& of) const;
   void on_notification(const store::notification& n);
   void everybody_looks();
@@ -79,10 +80,11 @@ class driver final : public store::port {
 
   store::scheduler& time_;
   tickets::link& link_;
-  op_id last_ = 0;
-  std::unordered_map<op_id, std::shared_ptr<operation>> running_;
-  std::size_t in_vain_ = 0;  // of them, those that the store refuses
-  std::unordered_map<owner_id, op_id> claiming_;
+  std::uint64_t last_number_ = 0;
+  /// In any order. One that has finished stays until its last reply is here.
+  std::vector<std::unique_ptr<operation>> running_;
+  std::size_t busy_ = 0;  // of them, those that have not finished, and are not in vain
+  std::unordered_map<owner_id, operation*> claiming_;
   std::function<void(const owner_id&, fencing_token)> revoked_;
   std::function<void(const owner_id&)> release_requested_;
   std::function<void()> idle_;

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -21,15 +21,9 @@ class driver::operation {
   operation& operator=(const operation&) = delete;
   virtual ~operation() = default;
 
-  /// What the machine wants, but for its answer.
-  struct wants {
-    std::optional<tickets::request> send;
-    std::optional<store::time_point> wake_at;
-    bool finished = false;
-    bool in_vain = false;
-  };
-  virtual wants resume(store::time_point now, std::uint64_t random,
-                       const store::event<tickets::reply>& e) = 0;
+  /// Keeps the answer of the machine, if it gives one.
+  virtual store::wishes<tickets::request> resume(store::time_point now, std::uint64_t random,
+                                                 const store::event<tickets::reply>& e) = 0;
   /// Gives the answer of the machine, if it has one, to the user.
   virtual void give_answer() = 0;
   virtual void forget_user() = 0;
@@ -40,10 +34,14 @@ class driver::operation {
     return std::nullopt;
   }
 
+  std::uint64_t number = 0;     // in the order of starting
+  std::size_t position = 0;     // among all that run
+  std::size_t replies_due = 0;  // until the last of them is here, the link has a reference to it
   store::scheduler::timer timer = 0;
-  owner_id owner;                     // of acquisitions
-  bool is_release_requested = false;  // likewise: of a claim that holds already, as its client will hear
+  owner_id owner;                     // of a claim
+  bool is_release_requested = false;  // likewise: it holds already, as its client will hear
   bool in_vain = false;
+  bool finished = false;
 };
 
 template <class Machine, class Result>
@@ -51,10 +49,11 @@ class driver::operation_of final : public operation {
  public:
   operation_of(Machine m, store::handler<Result> done) : machine_{std::move(m)}, user_{std::move(done)} {}
 
-  wants resume(store::time_point now, std::uint64_t random, const store::event<tickets::reply>& e) override {
+  store::wishes<tickets::request> resume(store::time_point now, std::uint64_t random,
+                                         const store::event<tickets::reply>& e) override {
     auto step = machine_.resume(now, random, e);
     if (step.answer) answer_ = std::move(step.answer);
-    return {std::move(step.send), step.wake_at, step.finished, step.in_vain};
+    return step;  // without its answer
   }
   void give_answer() override {
     if (!answer_ || !user_) return;
