@@ -1,14 +1,18 @@
 #include "runtime/event_loop.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
-#include <map>
+#include <functional>
 #include <optional>
 #include <sys/timerfd.h>
 #include <thread>
 #include <unistd.h>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -59,36 +63,41 @@ class event_loop::timers {
 
   timer add(store::time_point when, std::function<void()> action) {
     const timer id = ++last_;
-    due_.emplace(std::pair{when, id}, std::move(action));
-    when_.emplace(id, when);
+    actions_.emplace(id, std::move(action));
+    due_.push_back({when, id});
+    std::push_heap(due_.begin(), due_.end(), std::greater{});
     if (when < armed_) arm(when);
     return id;
   }
   void remove(timer id) {
-    const auto found = when_.find(id);
-    if (found == when_.end()) return;
-    due_.erase({found->second, id});
-    when_.erase(found);
+    if (actions_.erase(id) != 0) forget_removed();
   }
   /// Takes out the first that is due, or arms for the next and gives nothing.
   std::function<void()> take(store::time_point now) {
-    if (due_.empty()) {
-      armed_ = store::time_point::max();
-      return nullptr;
+    while (!due_.empty()) {
+      const auto [when, id] = due_.front();
+      const auto found = actions_.find(id);
+      if (found != actions_.end() && when > now) {
+        arm(when);
+        return nullptr;
+      }
+      std::pop_heap(due_.begin(), due_.end(), std::greater{});
+      due_.pop_back();
+      if (found != actions_.end()) return std::move(actions_.extract(found).mapped());
     }
-    const auto first = due_.begin();
-    if (first->first.first > now) {
-      arm(first->first.first);
-      return nullptr;
-    }
-    std::function<void()> action = std::move(first->second);
-    when_.erase(first->first.second);
-    due_.erase(first);
-    return action;
+    armed_ = store::time_point::max();
+    return nullptr;
   }
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
  private:
+  /// Most timers are removed before they fire. Their entries stay in the heap until there are many.
+  void forget_removed() {
+    constexpr std::size_t few = 64;
+    if (due_.size() < 2 * actions_.size() + few) return;
+    std::erase_if(due_, [this](const auto& each) { return !actions_.contains(each.second); });
+    std::make_heap(due_.begin(), due_.end(), std::greater{});
+  }
   void arm(store::time_point when) {
     armed_ = when;
     itimerspec spec{};
@@ -99,8 +108,8 @@ class event_loop::timers {
   int descriptor_;
   timer last_ = 0;
   store::time_point armed_ = store::time_point::max();
-  std::map<std::pair<store::time_point, timer>, std::function<void()>> due_;
-  std::unordered_map<timer, store::time_point> when_;
+  std::unordered_map<timer, std::function<void()>> actions_;
+  std::vector<std::pair<store::time_point, timer>> due_;  // a heap, the next first
 };
 
 /// All threads are made with the client, which can say that there is none; a loss cannot.
