@@ -1,7 +1,10 @@
 #include "api/client_core.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "api/start.hpp"
@@ -20,6 +23,36 @@ namespace {
 std::optional<failure> end_of_wait(std::error_code reason) {
   if (reason == errc::lost) return std::nullopt;
   return failure{reason, reason == errc::closed ? "the client was closed" : "the lease was released"};
+}
+
+/// A latch for a wait with a limit.
+struct idle_latch {
+  annotated::mutex mutex;
+  annotated::condition_variable changed;
+  bool rung HOLDFAST_GUARDED_BY(mutex) = false;
+
+  void ring() {
+    {
+      const annotated::lock held{mutex};
+      rung = true;
+    }
+    changed.notify_one();
+  }
+  bool wait_until(std::chrono::steady_clock::time_point limit) {
+    const annotated::lock held{mutex};
+    while (!rung && changed.wait_until(mutex, limit) == std::cv_status::no_timeout) {
+    }
+    return rung;
+  }
+};
+
+/// The signal of a lease. It is made for the first who listens: most leases are never asked about theirs.
+std::stop_token signal_of(std::stop_source& of, bool has_happened) {
+  if (!of.stop_possible()) {
+    of = std::stop_source{};
+    if (has_happened) of.request_stop();
+  }
+  return of.get_token();
 }
 
 }  // namespace
@@ -182,10 +215,10 @@ pending client_core::start_wait_lost(const lease_record_ptr& lease,
   return {weak_from_this(), id};
 }
 
-void client_core::check(const lease_record_ptr& lease) {
-  if (!is_ours()) return;
+std::stop_token client_core::lost(const lease_record_ptr& lease) {
   const core_lock now{parts_->loop};
   parts_->leases->check(lease);
+  return signal_of(lease->lost, lease->state() == lease_record::phase::lost);
 }
 
 void client_core::announce_loss(const lease_record_ptr& lease) {
@@ -204,9 +237,10 @@ void client_core::announce_loss(const lease_record_ptr& lease) {
   for (const auto& each : waits) parts_->operations.remove(each.id);
   // The callbacks run on another thread than the signals: one that takes long must not delay the signal of
   // the next lease.
-  parts_->loop.defer_signal([p = parts_.get(), lease, set_lost = lease->set_lost, waits = std::move(waits),
-                             callbacks = std::move(callbacks), give_back]() mutable {
-    lease->lost.request_stop();
+  parts_->loop.defer_signal([p = parts_.get(), lease, own = lease->lost, set_lost = lease->set_lost,
+                             waits = std::move(waits), callbacks = std::move(callbacks),
+                             give_back]() mutable {
+    own.request_stop();
     set_lost.request_stop();
     for (const auto& each : waits) each.action(lease->reason);
     if (callbacks.empty()) return give_back();
@@ -251,12 +285,7 @@ void client_core::announce_release_request(const lease_record_ptr& lease) {
 
 std::stop_token client_core::release_requested(const lease_record_ptr& lease) {
   const core_lock now{parts_->loop};
-  // Made for the first who listens: most leases are never asked about it.
-  if (!lease->release_requested.stop_possible()) {
-    lease->release_requested = std::stop_source{};
-    if (lease->release_request) lease->release_requested.request_stop();
-  }
-  return lease->release_requested.get_token();
+  return signal_of(lease->release_requested, lease->release_request != nullptr);
 }
 
 std::optional<std::string> client_core::release_request(const lease_record_ptr& lease) {
@@ -280,6 +309,41 @@ void client_core::share_signals(std::span<const lease_record_ptr> leases, const 
   }
   if (is_lost) std::stop_source{lost}.request_stop();
   if (is_requested) std::stop_source{release_requested}.request_stop();
+}
+
+void client_core::close() noexcept {
+  if (!is_ours()) return;
+  const auto limit = std::chrono::steady_clock::now() + options_.flush_limit();
+  if (closed_.exchange(true)) {
+    // Another thread closes it, or has. Its observer may still run, and is not to outlive this call, either.
+    if (!runtime::is_own_thread()) ended_.wait(false);
+    return end_journal(limit);
+  }
+  closing_.request_stop();
+  const auto idle = std::make_shared<idle_latch>();
+  {
+    const core_lock now{parts_->loop, true};
+    parts_->operations.close({errc::closed, "the client was closed"});
+    parts_->leases->close();
+    parts_->observers->close();
+    parts_->driver->when_idle([idle] { idle->ring(); });
+  }
+  while (parts_->link->drive()) {
+  }
+  parts_->link->kick();
+  if (!idle->wait_until(limit)) {
+    const core_lock now{parts_->loop};
+    parts_->driver->abandon();
+  }
+  ended_ = true;
+  ended_.notify_all();
+  end_journal(limit);
+}
+
+void client_core::end_journal(std::chrono::steady_clock::time_point limit) noexcept {
+  // A thread of a client may be the one that has to tell the events.
+  if (runtime::is_own_thread()) return parts_->loop.journal().end(std::nullopt);
+  parts_->loop.journal().end(std::max(limit, std::chrono::steady_clock::now() + least_time_for_events));
 }
 
 }  // namespace holdfast::detail

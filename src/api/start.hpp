@@ -33,12 +33,13 @@ class client_core::waiting final : public lease_core::operation {
   store::handler<Result> done_;
 };
 
-/// The result of a blocked caller. Shared, because the thread that wakes the caller may still use it when the
-/// caller has returned.
+/// The result of a blocked caller. The thread that wakes the caller may still use it when the caller has
+/// returned: each of them has one of the references.
 template <class Result>
 struct slot {
   store::caller blocked;
   std::optional<Result> value;
+  std::shared_ptr<slot> of_waker;
 };
 
 template <class Result, class Begin>
@@ -61,12 +62,14 @@ client_core::op_id client_core::begin_with(const Begin& begin, store::handler<Re
 template <class Result, class Begin>
 Result client_core::wait(const Begin& begin, const std::stop_token& stop) {
   const auto result = std::make_shared<slot<Result>>();
+  result->of_waker = result;
   op_id id = 0;
   {
     const runtime::core_lock now{parts_->loop, true};
-    id = begin_with<Result>(begin, [this, result](Result r) {
-      result->value = std::move(r);
-      parts_->loop.defer([result] { result->blocked.serve(); });
+    id = begin_with<Result>(begin, [this, to = result.get()](Result r) {
+      to->value = std::move(r);
+      const auto until_served = std::move(to->of_waker);
+      to->blocked.serve();
     });
   }
   // Without the core lock, which cancelling takes.

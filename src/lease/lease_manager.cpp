@@ -34,7 +34,8 @@ std::shared_ptr<const std::string> as_released(const std::string& metadata) {
 
 }  // namespace
 
-/// A claim, from its start to its lease.
+/// A claim, from its start to its lease. When it ends, by its answer or withdrawn, nothing refers to it any
+/// more: neither the timer nor the port.
 class lease_manager::claiming final : public operation, public std::enable_shared_from_this<claiming> {
  public:
   claiming(lease_manager& of, op_id id, store::claim_ptr claim, store::handler<taken> done)
@@ -42,20 +43,11 @@ class lease_manager::claiming final : public operation, public std::enable_share
 
   void start(std::optional<time_point> limit) {
     if (store::may_rest(*claim_) && of_.port_.session_until()) {
-      // Not within the call that starts it.
-      timer_ = of_.time_.at(began_, [weak = weak_from_this()] {
-        if (const auto self = weak.lock()) self->end(cannot_rest());
-      });
+      timer_ = of_.time_.at(began_, [this] { end(cannot_rest()); });  // not within the call that starts it
       return;
     }
-    if (limit) {
-      timer_ = of_.time_.at(*limit, [weak = weak_from_this()] {
-        if (const auto self = weak.lock()) self->time_is_up();
-      });
-    }
-    of_.port_.acquire(claim_, [self = shared_from_this()](store::acquired result) {
-      self->on_acquired(std::move(result));
-    });
+    if (limit) timer_ = of_.time_.at(*limit, [this] { time_is_up(); });
+    of_.port_.acquire(claim_, [this](store::acquired result) { on_acquired(std::move(result)); });
   }
 
   void cancel(failure reason) override { withdraw(std::move(reason)); }
@@ -154,8 +146,8 @@ void lease_manager::release(const lease_record_ptr& lease, store::handler<std::e
   lease->set_state(lease_record::phase::releasing);
   report_released(journal_, *lease, time_.now());
   forget(lease);
+  if (!done) return end_for_user(lease, nullptr);
   end_for_user(lease, [done = std::move(done)](store::released outcome) {
-    if (!done) return;
     switch (outcome) {
       case store::released::done: return done({});
       case store::released::was_gone: return done(errc::lost);

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/failure.hpp"
 
@@ -31,27 +33,49 @@ class operation {
 class operations {
  public:
   [[nodiscard]] op_id next_id() { return ++last_; }
-  void add(op_id id, std::shared_ptr<operation> started) { all_.emplace(id, std::move(started)); }
+  void add(op_id id, std::shared_ptr<operation> started) { all_.insert(from(id), {id, std::move(started)}); }
   /// An operation has ended. One that is cancelled is not among them any more.
-  void remove(op_id id) { all_.erase(id); }
+  void remove(op_id id) { static_cast<void>(take_out(id)); }
 
   /// Has no effect on an operation that has ended.
   void cancel(op_id id, failure reason) {
-    if (const auto ended = all_.extract(id)) ended.mapped()->cancel(std::move(reason));
+    if (const auto ended = take_out(id)) ended->cancel(std::move(reason));
   }
   /// Closes all of them, the oldest first: an operation that consists of others is older than they are.
   void close(const failure& reason) {
-    for (auto next = all_.begin(); next != all_.end();) {
-      const op_id id = next->first;
-      const auto closed = next->second;  // which removes itself if that ends it
-      closed->close(reason);
-      next = all_.upper_bound(id);
+    for (op_id id = 0; id <= last_; ++id) {
+      const auto next = from(id);
+      if (next == all_.end()) return;
+      id = next->id;
+      // It removes itself if that ends it.
+      if (const auto closed = next->which) closed->close(reason);
     }
   }
 
  private:
+  struct entry {
+    op_id id;
+    std::shared_ptr<operation> which;  // null: it has ended
+  };
+
+  [[nodiscard]] std::vector<entry>::iterator from(op_id id) {
+    return std::partition_point(all_.begin(), all_.end(), [id](const entry& each) { return each.id < id; });
+  }
+  [[nodiscard]] std::shared_ptr<operation> take_out(op_id id) {
+    const auto found = from(id);
+    if (found == all_.end() || found->id != id || !found->which) return nullptr;
+    auto taken = std::move(found->which);
+    // The entries that have ended go together: taking out one of many costs little.
+    if (++ended_ > all_.size() / 2) {
+      std::erase_if(all_, [](const entry& each) { return !each.which; });
+      ended_ = 0;
+    }
+    return taken;
+  }
+
   op_id last_ = 0;
-  std::map<op_id, std::shared_ptr<operation>> all_;
+  std::vector<entry> all_;  // by their numbers
+  std::size_t ended_ = 0;   // of them
 };
 
 }  // namespace holdfast::lease_core
