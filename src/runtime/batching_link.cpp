@@ -9,7 +9,7 @@
 namespace holdfast::runtime {
 
 void batching_link::send(tickets::request request, on_reply done) noexcept {
-  const annotated::lock held{queue_mutex_};
+  loop_.assert_core_locked();
   queue_.push_back({std::move(request), std::move(done), {}});
   queued_ = queue_.size();
 }
@@ -37,14 +37,14 @@ void batching_link::pass_on(const std::vector<store::notification>& notification
 }
 
 std::vector<batching_link::job> batching_link::take_queue() {
-  const annotated::lock held{queue_mutex_};
+  const core_lock now{loop_, true};
   queued_ = 0;
-  return std::exchange(queue_, {});
+  return std::exchange(queue_, std::move(empty_));
 }
 
 /// Before what others have sent meanwhile.
 void batching_link::queue_again(std::vector<job> batch) {
-  const annotated::lock held{queue_mutex_};
+  const core_lock now{loop_, true};
   queue_.insert(queue_.begin(), std::make_move_iterator(batch.begin()), std::make_move_iterator(batch.end()));
   queued_ = queue_.size();
 }
@@ -62,6 +62,8 @@ batching_link::progress batching_link::run(bool last_try, bool drives) noexcept 
   const core_lock now{loop_, drives};
   for (job& j : batch) j.done(std::move(j.result));
   pass_on(notifications);
+  batch.clear();
+  empty_ = std::move(batch);
   return progress::some;
 }
 

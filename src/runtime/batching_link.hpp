@@ -75,15 +75,15 @@ class batching_link : public tickets::link {
   bool sleep();
   bool take_nap(std::chrono::microseconds length);
 
-  std::vector<job> take_queue();
+  [[nodiscard]] std::vector<job> take_queue();
   void queue_again(std::vector<job> batch);
   /// Under the core lock.
   void pass_on(const std::vector<store::notification>& notifications) const;
 
   event_loop& loop_;
   on_notification on_notification_;
-  annotated::mutex queue_mutex_;
-  std::vector<job> queue_ HOLDFAST_GUARDED_BY(queue_mutex_);
+  std::vector<job> queue_ HOLDFAST_GUARDED_BY(loop_);
+  std::vector<job> empty_ HOLDFAST_GUARDED_BY(loop_);  // the last batch: its memory is the next queue's
   std::atomic<std::size_t> queued_ = 0;
   annotated::mutex executing_;
   std::vector<store::notification> notifications_ HOLDFAST_GUARDED_BY(executing_);

@@ -24,7 +24,6 @@ link::link(runtime::event_loop& on, const std::string& name)
   table_->join(client_,
                {[this](const std::vector<store::notification>& notifications) { deliver(notifications); },
                 [this](const std::vector<std::string>& names) {
-                  if (!is_watched_) return;
                   const runtime::core_lock now{owner()};
                   watchers_.ring_for(names);
                 }});
@@ -42,7 +41,7 @@ void link::shut() {
 }
 
 std::shared_ptr<void> link::watch(store::watched target, std::function<void()> changed) {
-  is_watched_ = true;
+  table_->watch();
   return watchers_.add(target, std::move(changed));
 }
 
@@ -55,8 +54,8 @@ bool link::execute(std::vector<job>& batch, bool) noexcept {
     for (job& j : batch) {
       const std::size_t granted_before = of.notifications.size();
       tickets::reply reply = t.carry_out(j.request, client_, now, wall_us, of.notifications);
-      if (is_change(j.request, reply) || of.notifications.size() != granted_before)
-        of.changed.emplace_back(name_of(j.request));
+      const bool has_changed = is_change(j.request, reply) || of.notifications.size() != granted_before;
+      if (has_changed && table_->is_watched()) of.changed.emplace_back(name_of(j.request));
       j.result = std::move(reply);
     }
   });

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -31,7 +30,6 @@ class link final : public runtime::batching_link {
   owner_id client_ = owner_id::random();
   std::shared_ptr<shared_table> table_;
   runtime::watchers watchers_;
-  std::atomic<bool> is_watched_ = false;  // or was
 };
 
 }  // namespace holdfast::memory

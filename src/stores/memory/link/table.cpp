@@ -7,7 +7,6 @@
 #include <variant>
 
 #include "base/metadata.hpp"
-#include "base/release_request.hpp"
 #include "runtime/process.hpp"
 
 namespace holdfast::memory {
@@ -322,12 +321,12 @@ std::shared_ptr<shared_table> shared_table::named(const std::string& name) {
 }
 
 void shared_table::join(const owner_id& client, listener l) {
-  const annotated::exclusive_lock held{listeners_mutex_};
+  const annotated::lock held{listeners_mutex_};
   listeners_.emplace(client, std::move(l));
 }
 
 void shared_table::leave(const owner_id& client) {
-  const annotated::exclusive_lock held{listeners_mutex_};
+  const annotated::lock held{listeners_mutex_};
   listeners_.erase(client);
 }
 
@@ -341,7 +340,7 @@ void shared_table::with_table(const std::function<void(table&, effects&)>& reque
   std::map<owner_id, std::vector<store::notification>> by_client;
   for (const store::client_notification& n : of_requests.notifications)
     by_client[n.client].push_back(n.message);
-  const annotated::shared_lock held{listeners_mutex_};
+  const annotated::lock held{listeners_mutex_};
   for (const auto& [client, l] : listeners_) {
     if (const auto notifications = by_client.find(client); notifications != by_client.end())
       l.notified(notifications->second);

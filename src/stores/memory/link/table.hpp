@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -63,14 +64,18 @@ class shared_table {
     std::vector<store::client_notification> notifications;
     std::vector<std::string> changed;  // names
   };
+  /// From now on the listeners are told of changes.
+  void watch() { is_watched_ = true; }
+  [[nodiscard]] bool is_watched() const { return is_watched_; }
   /// Runs `requests` with the table locked, then passes notifications and changes to the listeners.
   void with_table(const std::function<void(table&, effects&)>& requests);
 
  private:
   annotated::mutex mutex_;
   table table_ HOLDFAST_GUARDED_BY(mutex_);
-  annotated::shared_mutex listeners_mutex_;
+  annotated::mutex listeners_mutex_;
   std::map<owner_id, listener> listeners_ HOLDFAST_GUARDED_BY(listeners_mutex_);
+  std::atomic<bool> is_watched_ = false;  // or was
 };
 
 }  // namespace holdfast::memory
