@@ -329,6 +329,7 @@ void multiplexed_connection<Wire>::start_ping() {
 
 template <class Wire>
 typename multiplexed_connection<Wire>::request* multiplexed_connection<Wire>::start_next() {
+  if (queued_ == 0) return nullptr;  // whoever pushes now flushes then
   const annotated::lock held{queue_mutex_};
   request* const next = pipeline_.start_next(wire_->depth());
   if (next == nullptr) return nullptr;

@@ -23,7 +23,7 @@ class HOLDFAST_CAPABILITY("reader baton") reader_baton {
   explicit reader_baton(int wakeup_fd) : wakeup_fd_{wakeup_fd} {}
 
   /// \param urgent before the callers that wait already.
-  /// \return whether the caller reads now. If not, it will be called when it may; it has to `retire` in the
+  /// \return whether the caller reads now. If not, it will be called when it may, and has to `retire` in the
   /// end.
   [[nodiscard]] bool take(store::caller& caller, bool urgent = false);
   void leave();
@@ -33,15 +33,19 @@ class HOLDFAST_CAPABILITY("reader baton") reader_baton {
   /// \param urgent see `take`.
   template <class CanRead, class Read>
   void serve(store::caller& caller, CanRead can_read, Read read, bool urgent = false) noexcept {
+    bool waits = false;  // in the queue of the baton
     while (!caller.is_served()) {
-      if (can_read() && take(caller, urgent)) {
+      const bool may_read = can_read();
+      if (may_read && take(caller, urgent)) {
         read();
         leave();
-      } else if (!caller.is_served()) {
-        caller.wait();
+        waits = false;
+      } else {
+        waits = waits || may_read;
+        if (!caller.is_served()) caller.wait();
       }
     }
-    retire(caller);
+    if (waits) retire(caller);
   }
 
   // The link's own thread:
