@@ -1,12 +1,17 @@
 #include "api/claims.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include "base/metadata.hpp"
 #include "base/owner_id.hpp"
+#include "holdfast/counting_semaphore.hpp"
 #include "holdfast/error.hpp"
 
-namespace holdfast::detail {
+namespace holdfast {
+
+namespace detail {
 
 std::int64_t checked_capacity(std::int64_t capacity, const std::string& type) {
   constexpr std::int64_t largest = 1'000'000'000;
@@ -52,4 +57,10 @@ std::shared_ptr<const std::string> metadata_for(const client_core& locks, const 
   return std::make_shared<const std::string>(to_metadata(self));
 }
 
-}  // namespace holdfast::detail
+}  // namespace detail
+
+std::int64_t counting_semaphore::checked(std::ptrdiff_t capacity) {
+  return detail::checked_capacity(capacity, "counting_semaphore");
+}
+
+}  // namespace holdfast

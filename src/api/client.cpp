@@ -11,6 +11,8 @@
 #include "api/ends.hpp"
 #include "api/start.hpp"
 #include "base/name.hpp"
+#include "holdfast/diagnosis.hpp"
+#include "holdfast/schema.hpp"
 #include "holdfast/version.hpp"
 #include "stores/open.hpp"
 
@@ -99,6 +101,16 @@ void client::close() noexcept {
 std::string default_store() {
   const char* store = std::getenv("HOLDFAST_STORE");
   return store != nullptr && *store != '\0' ? store : "sqlite:";
+}
+
+std::vector<finding> diagnose(std::string_view url, const client_options& options) {
+  return stores::diagnose(store_url{url}, options);
+}
+
+std::string schema(std::string_view url) { return stores::schema_of(store_url{url}, {}).text; }
+
+bool apply_schema(std::string_view url, const client_options& options) {
+  return stores::schema_of(store_url{url}, options).provide();
 }
 
 std::string_view version() noexcept { return HOLDFAST_VERSION; }

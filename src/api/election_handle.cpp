@@ -9,7 +9,7 @@
 #include "api/ends.hpp"
 #include "api/start.hpp"
 #include "base/name.hpp"
-#include "core/candidates.hpp"
+#include "core/leader_tracker.hpp"
 #include "holdfast/election.hpp"
 #include "holdfast/error.hpp"
 
@@ -113,10 +113,10 @@ pending election_handle::async_campaign(std::string_view value, std::optional<du
   });
 }
 
-std::optional<candidate> election_handle::leader() const { return leader_in(state_->read(0)); }
+std::optional<candidate> election_handle::leader() const { return store::leader_in(state_->read(0)); }
 
 std::vector<candidate> election_handle::participants() const {
-  return candidates_in(state_->read(all_waiters));
+  return store::candidates_in(state_->read(all_waiters));
 }
 
 pending election_handle::async_participants(bool with_standbys, std::unique_ptr<completion> handler) const {
@@ -127,7 +127,7 @@ pending election_handle::async_participants(bool with_standbys, std::unique_ptr<
         s.look(with_standbys ? all_waiters : 0),
         completing<std::optional<lock_state>>(
             shared, s.attempt_to_read(), [with_standbys](const std::optional<lock_state>& seen) {
-              auto all = candidates_in(seen);
+              auto all = store::candidates_in(seen);
               if (!with_standbys) std::erase_if(all, [](const candidate& each) { return !each.leads; });
               return outcome{{},
                              {},

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <shared_mutex>
 
 // What clang checks with -Wthread-safety: which member belongs to which mutex, and which function is called
 // with it locked. Other compilers ignore the annotations.
@@ -28,9 +27,6 @@
 #define HOLDFAST_EXCLUDES(...) HOLDFAST_ANNOTATION(locks_excluded(__VA_ARGS__))
 #define HOLDFAST_ACQUIRE(...) HOLDFAST_ANNOTATION(acquire_capability(__VA_ARGS__))
 #define HOLDFAST_TRY_ACQUIRE(...) HOLDFAST_ANNOTATION(try_acquire_capability(__VA_ARGS__))
-#define HOLDFAST_ACQUIRE_SHARED(...) HOLDFAST_ANNOTATION(acquire_shared_capability(__VA_ARGS__))
-#define HOLDFAST_RELEASE_SHARED(...) HOLDFAST_ANNOTATION(release_shared_capability(__VA_ARGS__))
-#define HOLDFAST_RELEASE_GENERIC(...) HOLDFAST_ANNOTATION(release_generic_capability(__VA_ARGS__))
 #define HOLDFAST_RELEASE(...) HOLDFAST_ANNOTATION(release_capability(__VA_ARGS__))
 /// A function that returns a reference to the mutex.
 #define HOLDFAST_RETURN_CAPABILITY(mutex) HOLDFAST_ANNOTATION(lock_returned(mutex))
@@ -102,42 +98,6 @@ class HOLDFAST_SCOPED_CAPABILITY recursive_lock {
 
  private:
   recursive_mutex& mutex_;
-};
-
-/// std::shared_mutex, known to the analysis.
-class HOLDFAST_CAPABILITY("mutex") shared_mutex {
- public:
-  void lock() HOLDFAST_ACQUIRE() { mutex_.lock(); }
-  void unlock() HOLDFAST_RELEASE() { mutex_.unlock(); }
-  void lock_shared() HOLDFAST_ACQUIRE_SHARED() { mutex_.lock_shared(); }
-  void unlock_shared() HOLDFAST_RELEASE_SHARED() { mutex_.unlock_shared(); }
-
- private:
-  std::shared_mutex mutex_;
-};
-
-/// std::lock_guard of a `shared_mutex`, known to the analysis.
-class HOLDFAST_SCOPED_CAPABILITY exclusive_lock {
- public:
-  explicit exclusive_lock(shared_mutex& of) HOLDFAST_ACQUIRE(of) : mutex_{of} { mutex_.lock(); }
-  ~exclusive_lock() HOLDFAST_RELEASE() { mutex_.unlock(); }
-  exclusive_lock(const exclusive_lock&) = delete;
-  exclusive_lock& operator=(const exclusive_lock&) = delete;
-
- private:
-  shared_mutex& mutex_;
-};
-
-/// std::shared_lock of a `shared_mutex`, known to the analysis.
-class HOLDFAST_SCOPED_CAPABILITY shared_lock {
- public:
-  explicit shared_lock(shared_mutex& of) HOLDFAST_ACQUIRE_SHARED(of) : mutex_{of} { mutex_.lock_shared(); }
-  ~shared_lock() HOLDFAST_RELEASE_GENERIC() { mutex_.unlock_shared(); }
-  shared_lock(const shared_lock&) = delete;
-  shared_lock& operator=(const shared_lock&) = delete;
-
- private:
-  shared_mutex& mutex_;
 };
 
 /// std::condition_variable, whose waits are given the mutex, as absl::CondVar's. No form takes a predicate:

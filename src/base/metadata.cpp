@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>  // program_invocation_short_name
+#include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <unistd.h>
@@ -10,7 +12,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/name.hpp"
-#include "base/release_request.hpp"
 
 namespace holdfast {
 
@@ -121,6 +122,46 @@ claimant this_process() {
   const char* const job = ::getenv("HOLDFAST_JOB");
   if (job != nullptr && !problem_of_text(job, longest_job)) self.job = job;
   return self;
+}
+
+std::string quoted_reason(std::string_view reason) {
+  return nlohmann::json(reason).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string with_release_request(std::string_view metadata, std::string_view reason) {
+  std::string text{metadata};
+  if (!metadata.ends_with('}')) return text;
+  const std::size_t former = metadata.find(release_request_mark);
+  text.resize(former == std::string_view::npos ? metadata.size() - 1 : former);
+  return text.append(release_request_mark).append(quoted_reason(reason)).append("}");
+}
+
+namespace {
+
+/// The first member of the object. It occurs nowhere else, because JSON escapes quotes.
+constexpr std::string_view mark = "{\"token\":";
+
+}  // namespace
+
+std::string with_hold_token(std::string_view metadata, fencing_token token) {
+  if (!metadata.starts_with('{')) return std::string{metadata};
+  std::string_view rest = metadata.substr(1);
+  if (metadata.starts_with(mark)) {
+    const std::size_t end = metadata.find_first_of(",}");
+    if (end == std::string_view::npos) return std::string{metadata};
+    rest = metadata.substr(metadata[end] == ',' ? end + 1 : end);
+  }
+  const std::string number = std::to_string(token.value());
+  return std::string{mark}.append(number).append(rest.starts_with('}') ? "" : ",").append(rest);
+}
+
+fencing_token hold_token_in(std::string_view metadata) {
+  if (!metadata.starts_with(mark)) return {};
+  const std::string_view number = metadata.substr(mark.size());
+  std::uint64_t token = 0;
+  const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), token);
+  const bool is_whole = end != number.data() + number.size() && (*end == ',' || *end == '}');
+  return problem == std::errc{} && is_whole ? fencing_token{token} : fencing_token{};
 }
 
 }  // namespace holdfast

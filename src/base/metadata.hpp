@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "holdfast/fencing_token.hpp"
 #include "holdfast/state.hpp"
 
 namespace holdfast {
@@ -16,5 +17,26 @@ namespace holdfast {
 
 /// This process: host name, pid, and the name it was started by.
 [[nodiscard]] claimant this_process();
+
+/// A request to release a hold stands at the end of the hold's metadata, as the last
+/// member of the JSON object. Stores put it there without parsing the metadata: from this text on, which
+/// occurs nowhere else in it because JSON escapes quotes, a former request is cut off.
+inline constexpr std::string_view release_request_mark = ",\"release_request\":";
+
+/// The reason as a text of JSON, with its quotes.
+[[nodiscard]] std::string quoted_reason(std::string_view reason);
+
+/// The metadata with a request in place of a former one. Metadata that is no object stays as it is.
+[[nodiscard]] std::string with_release_request(std::string_view metadata, std::string_view reason);
+
+/// The fencing token of a hold, in its metadata. Where several servers decide, one that
+/// has lost a hold and got it back, or that has granted it late, may not accept the token any more. There it
+/// stands in the metadata alone, for those who look.
+
+/// Puts the token into the metadata, in place of a former one. Metadata that is no object stays as it is.
+[[nodiscard]] std::string with_hold_token(std::string_view metadata, fencing_token token);
+
+/// Zero where there is none.
+[[nodiscard]] fencing_token hold_token_in(std::string_view metadata);
 
 }  // namespace holdfast

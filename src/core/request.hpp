@@ -53,7 +53,7 @@ struct force_release {
   fencing_token last;
 };
 /// Asks these holders to release: writes the reason into the metadata of each hold (see
-/// base/release_request.hpp), and notifies their clients: -> count.
+/// base/metadata.hpp), and notifies their clients: -> count.
 struct request_release {
   std::string name;
   fencing_token first;

@@ -1,5 +1,8 @@
 #include "lease/observers.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -7,38 +10,63 @@
 
 namespace holdfast::lease_core {
 
+namespace {
+constexpr duration between_looks = std::chrono::milliseconds{10};
+}  // namespace
+
+observers::~observers() {
+  for (const auto& [id, each] : all_) time_.cancel(each.next);
+}
+
 observers::observer_id observers::add(std::string name, on_report report) {
   const observer_id id = ++last_;
-  auto looks = std::make_unique<repeated_look>(
-      time_, port_, std::move(name), patience_,
-      [this, id](const store::inspected& answer) { return on_state(id, answer); });
-  all_.emplace(id, observer{std::move(report), {}, std::move(looks)});
+  all_.emplace(id, observer{std::move(name), std::move(report)});
   look(id);
   return id;
 }
 
 void observers::look(observer_id id) {
   const auto found = all_.find(id);
-  if (found != all_.end()) found->second.looks->look();
+  if (found == all_.end()) return;
+  observer& o = found->second;
+  const auto now = time_.now();
+  const auto soon = o.last_look + between_looks;
+  if (!o.flight.is_in_flight() && o.last_look != store::time_point{} && now < soon)
+    return look_at(id, o, soon);
+  if (!o.flight.start()) return;
+  time_.cancel(std::exchange(o.next, 0));
+  o.last_look = now;
+  port_.inspect(o.name, 0, now + patience_,
+                [this, id](const store::inspected& answer) { on_state(id, answer); });
 }
 
-store::time_point observers::on_state(observer_id id, const store::inspected& answer) {
-  observer& o = all_.at(id);
+void observers::look_at(observer_id id, observer& o, store::time_point when) {
+  time_.cancel(o.next);
+  o.next = time_.at(when, [this, id] { look(id); });
+}
+
+void observers::on_state(observer_id id, const store::inspected& answer) {
+  const auto found = all_.find(id);
+  if (found == all_.end()) return;
+  observer& o = found->second;
   const auto now = time_.now();
   const auto* const reason = std::get_if<failure>(&answer);
   auto report = reason != nullptr ? o.tracker.failed(*reason)
                                   : o.tracker.looked(now, std::get<std::optional<lock_state>>(answer));
-  const auto next = o.tracker.next_look(now);
-  if (report) o.report(std::move(*report));
-  return next;
+  const bool again = o.flight.finish();
+  look_at(id, o, again ? std::max(now, o.last_look + between_looks) : o.tracker.next_look(now));
+  if (!report) return;
+  const on_report told = o.report;  // which may remove the observer
+  told(std::move(*report));
 }
 
-void observers::remove(observer_id id) { all_.erase(id); }
+void observers::remove(observer_id id) {
+  if (const auto removed = all_.extract(id)) time_.cancel(removed.mapped().next);
+}
 
 void observers::close() {
-  auto ended = std::exchange(all_, {});
-  for (auto& [id, each] : ended) {
-    each.looks.reset();
+  for (auto& [id, each] : std::exchange(all_, {})) {
+    time_.cancel(each.next);
     if (auto report = each.tracker.failed({errc::closed, "the client was closed"})) {
       each.report(std::move(*report));
     }

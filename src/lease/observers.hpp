@@ -2,18 +2,19 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <unordered_map>
 
 #include "core/leader_tracker.hpp"
 #include "core/port.hpp"
 #include "core/scheduler.hpp"
-#include "lease/repeated_look.hpp"
+#include "core/single_flight.hpp"
 
 namespace holdfast::lease_core {
 
-/// The observers of elections on one client: each looks at its name again and again (see repeated_look).
+/// The observers of elections on one client: each looks at its name after each notification, and now and then
+/// without one. At most one look of an observer is under way, so that an older state is never seen after a
+/// newer one of the same server. Its looks begin at least 10 ms apart: notifications may come in any number.
 /// Called under the core lock; the reports are called under it, too.
 class observers {
  public:
@@ -23,7 +24,7 @@ class observers {
   /// \param patience how long a look is tried again before its error is reported.
   observers(store::scheduler& time, store::port& port, duration patience)
       : time_{time}, port_{port}, patience_{patience} {}
-  ~observers() = default;
+  ~observers();
   observers(const observers&) = delete;
   observers& operator=(const observers&) = delete;
 
@@ -31,19 +32,23 @@ class observers {
   observer_id add(std::string name, on_report report);
   /// Something may have changed at the store.
   void look(observer_id id);
-  /// Reports nothing from now on.
+  /// Reports nothing from now on. A report may do that.
   void remove(observer_id id);
   /// Reports errc::closed to all of them, and removes them.
   void close();
 
  private:
   struct observer {
+    std::string name;
     on_report report;
     store::leader_tracker tracker{};
-    std::unique_ptr<repeated_look> looks{};
+    store::scheduler::timer next = 0;
+    store::single_flight flight{};
+    store::time_point last_look{};
   };
 
-  store::time_point on_state(observer_id id, const store::inspected& answer);
+  void on_state(observer_id id, const store::inspected& answer);
+  void look_at(observer_id id, observer& o, store::time_point when);
 
   store::scheduler& time_;
   store::port& port_;

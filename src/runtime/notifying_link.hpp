@@ -28,7 +28,11 @@ class notifying_link : public tickets::link {
   }
 
  protected:
-  explicit notifying_link(event_loop& loop);
+  explicit notifying_link(event_loop& loop)
+      : loop_{loop}, watchers_{loop, [this](const store::watched& target, bool on) {
+                                 tracked_ = !watchers_.empty();
+                                 track(target, on);
+                               }} {}
 
   /// Under the core lock. See watchers::tracker.
   virtual void track(const store::watched& target, bool on) = 0;
@@ -51,7 +55,11 @@ class notifying_link : public tickets::link {
   [[nodiscard]] runtime::watchers& watchers() { return watchers_; }
 
   // Any thread, without the core lock:
-  void ring_watchers();
+  void ring_watchers() {
+    if (!is_tracked()) return;
+    const core_lock now{loop_};
+    ring_for_anything();
+  }
   /// Whether there are watchers.
   [[nodiscard]] bool is_tracked() const { return tracked_; }
 

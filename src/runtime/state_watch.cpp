@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds burst{5};
 void state_watch::add(const std::string& name) {
   watched_name& n = names_[name];
   n.number = ++last_number_;
-  inspect(name, n);
+  if (n.inspection.start()) ask(name, n);
 }
 
 void state_watch::look() {
@@ -53,22 +53,12 @@ void state_watch::stop() {
 void state_watch::inspect_due() {
   last_look_ = time_.now();
   for (auto& [name, each] : names_) {
-    if (std::exchange(each.is_due, false)) inspect(name, each);
-  }
-}
-
-/// A reply may be older than the change, so a change during an inspection needs another one.
-void state_watch::inspect(const std::string& name, watched_name& n) {
-  if (n.is_asked) {
-    n.again = true;
-  } else {
-    ask(name, n);
+    if (std::exchange(each.is_due, false) && each.inspection.start()) ask(name, each);
   }
 }
 
 void state_watch::ask(const std::string& name, watched_name& n,
                       std::shared_ptr<tickets::listing_state> so_far) {
-  n.is_asked = true;
   send_(tickets::inspecting{{}, name, tickets::all_waiters, std::move(so_far)}.next({}),
         [this, name, number = n.number](const tickets::link::outcome& outcome) {
           answered(name, number, outcome);
@@ -80,7 +70,6 @@ void state_watch::answered(const std::string& name, std::uint64_t number,
   const auto found = names_.find(name);
   if (found == names_.end() || found->second.number != number) return;
   watched_name& n = found->second;
-  n.is_asked = false;
   const auto* const reply = std::get_if<tickets::reply>(&outcome);
   const auto* const part = reply == nullptr ? nullptr : std::get_if<tickets::more>(reply);
   if (part != nullptr && part->progress) return ask(name, n, part->listed);
@@ -91,7 +80,7 @@ void state_watch::answered(const std::string& name, std::uint64_t number,
   const bool is_news = !now || n.seen != now;
   n.seen = std::move(now);
   // That name alone: a look at all of them would make the others look again in turn.
-  if (std::exchange(n.again, false)) {
+  if (n.inspection.finish()) {
     n.is_due = true;
     look_soon();
   }

@@ -12,6 +12,7 @@
 #include "core/link.hpp"
 #include "core/request.hpp"
 #include "core/scheduler.hpp"
+#include "core/single_flight.hpp"
 #include "holdfast/fencing_token.hpp"
 #include "holdfast/state.hpp"
 
@@ -64,15 +65,13 @@ class state_watch {
   struct watched_name {
     std::uint64_t number = 0;  // tells a name from one that was removed and added again
     std::optional<snapshot> seen;
-    bool is_asked = false;  // an inspection is in flight
-    bool again = false;     // and another one is due after it
-    bool is_due = false;    // with the next look
+    store::single_flight inspection{};
+    bool is_due = false;  // with the next look
   };
 
   [[nodiscard]] static snapshot snapshot_of(const std::optional<lock_state>& state);
   void look_soon();
   void inspect_due();
-  void inspect(const std::string& name, watched_name& n);
   void ask(const std::string& name, watched_name& n,
            std::shared_ptr<tickets::listing_state> so_far = nullptr);
   void answered(const std::string& name, std::uint64_t number, const tickets::link::outcome& outcome);

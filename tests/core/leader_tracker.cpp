@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "core/candidates.hpp"
 #include "core/samples.hpp"
 
 namespace holdfast {
@@ -172,22 +171,24 @@ TEST_F(leader_tracker, looks_again_when_the_leader_expires_and_once_a_second) {
 TEST(candidates, are_no_readers_permits_or_mutexes) {
   lock_state s;
   s.holders.push_back(claim_of(3, std::nullopt));
-  EXPECT_FALSE(leader_in(s)) << "a mutex of ours";
+  EXPECT_FALSE(store::leader_in(s)) << "a mutex of ours";
   s.holders[0].claimant.value = "a";
-  EXPECT_TRUE(leader_in(s));
+  EXPECT_TRUE(store::leader_in(s));
   s.holders[0].mode = mode::shared;
-  EXPECT_FALSE(leader_in(s));
+  EXPECT_FALSE(store::leader_in(s));
   s.holders[0].mode = mode::permits;
-  EXPECT_FALSE(leader_in(s));
-  EXPECT_FALSE(leader_in(led_by_another_library(0, "a"))) << "a lock of another library, without a token";
-  EXPECT_FALSE(leader_in(led_by(0, "a"))) << "a lock of another library whose text looks like a candidate's";
+  EXPECT_FALSE(store::leader_in(s));
+  EXPECT_FALSE(store::leader_in(led_by_another_library(0, "a")))
+      << "a lock of another library, without a token";
+  EXPECT_FALSE(store::leader_in(led_by(0, "a")))
+      << "a lock of another library whose text looks like a candidate's";
   s.waiters.push_back(claim_of(4, "b"));
   s.waiters.push_back(claim_of(5, std::nullopt));
-  const auto all = candidates_in(s);
+  const auto all = store::candidates_in(s);
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0].value, "b");
   EXPECT_FALSE(all[0].leads);
-  EXPECT_TRUE(candidates_in(std::nullopt).empty());
+  EXPECT_TRUE(store::candidates_in(std::nullopt).empty());
 }
 
 }  // namespace

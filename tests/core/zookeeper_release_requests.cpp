@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "base/release_request.hpp"
+#include "base/metadata.hpp"
 #include "core/zookeeper_tree.hpp"
 #include "stores/zookeeper/protocol/note.hpp"
 

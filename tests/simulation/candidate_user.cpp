@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "base/metadata.hpp"
-#include "core/candidates.hpp"
+#include "core/leader_tracker.hpp"
 #include "holdfast/options.hpp"
 
 namespace holdfast::sim {
@@ -87,7 +87,7 @@ void candidate_user::look() {
                 [this, from](const store::inspected& answer) {
                   const auto* const state = std::get_if<std::optional<lock_state>>(&answer);
                   if (state == nullptr) return;
-                  around_.elections->end_look(from, leader_in(*state), is_sure(*state));
+                  around_.elections->end_look(from, store::leader_in(*state), is_sure(*state));
                 });
 }
 

@@ -1,11 +1,8 @@
 // The fencing token in the metadata of a hold.
 
-#include "base/hold_token.hpp"
-
 #include <gtest/gtest.h>
 
 #include "base/metadata.hpp"
-#include "base/release_request.hpp"
 
 namespace holdfast {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/release_request.hpp"
+#include "base/metadata.hpp"
 #include "stores/redis/protocol/dialect.hpp"
 #include "stores/redis/protocol/scripts.hpp"
 

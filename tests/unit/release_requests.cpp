@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/metadata.hpp"
-#include "base/release_request.hpp"
 
 namespace holdfast {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "base/hold_token.hpp"
+#include "base/metadata.hpp"
 #include "stores/quorum/protocol/problem_list.hpp"
 
 namespace holdfast::quorum {

@@ -8,7 +8,6 @@
 #include <variant>
 #include <vector>
 
-#include "base/hold_token.hpp"
 #include "base/metadata.hpp"
 
 namespace holdfast::redis {

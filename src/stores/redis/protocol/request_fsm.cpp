@@ -4,7 +4,7 @@
 #include <charconv>
 #include <variant>
 
-#include "base/release_request.hpp"
+#include "base/metadata.hpp"
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/quorum_scripts.hpp"
 #include "stores/redis/protocol/replies.hpp"

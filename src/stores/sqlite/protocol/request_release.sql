@@ -1,5 +1,5 @@
 -- Ask holders of a name to release, those with a token from :token to :last: the request stands at the end of the
--- metadata, in place of a former one (see base/release_request.hpp).
+-- metadata, in place of a former one (see base/metadata.hpp).
 --
 -- In:  name, token, last, metadata (the reason)
 -- Out: holders

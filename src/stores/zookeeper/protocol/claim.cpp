@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/metadata.hpp"
-#include "base/release_request.hpp"
 #include "stores/zookeeper/protocol/note.hpp"
 #include "stores/zookeeper/protocol/release_request.hpp"
 

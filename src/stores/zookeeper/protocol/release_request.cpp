@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/metadata.hpp"
-#include "base/release_request.hpp"
 #include "stores/zookeeper/protocol/note.hpp"
 
 namespace holdfast::zookeeper {

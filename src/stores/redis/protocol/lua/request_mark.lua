@@ -1,1 +1,1 @@
-local mark = ',"release_request":' -- where a request to release begins in metadata: see base/release_request.hpp
+local mark = ',"release_request":' -- where a request to release begins in metadata: see base/metadata.hpp

@@ -2,7 +2,7 @@
 --
 -- KEYS: lock fence waiters holders (see claims.lua)
 -- ARGV: owner (empty: any), first, last: the tokens between which (both included) a holder is asked; the request (see
---       base/release_request.hpp) without the last brace
+--       base/metadata.hpp) without the last brace
 -- Returns how many were asked, or {value}: held by a foreign client under that value.
 
 local found = redis.call('MGET', KEYS[1], KEYS[2])
