@@ -79,12 +79,8 @@ std::optional<term> election_handle::campaign(std::string_view value, std::optio
   const acquiring call{limit, s.options, stop};
   const auto claim = s.claim_for(value, call.waits());
   if (stop.stop_requested()) return std::nullopt;
-  auto record = acquired(s.locks->wait<lease_core::taken>(
-                             [&](const auto& with, auto done) {
-                               return with.leases.acquire(claim, with.end_of(call.limit), std::move(done));
-                             },
-                             stop),
-                         call, s.attempt_to_lead());
+  auto record = acquired(s.locks->wait<lease_core::taken>(acquisition_of(claim, call), stop), call,
+                         s.attempt_to_lead());
   if (!record) return std::nullopt;
   return term_access::make(lease_access::make(std::move(*record)), std::string{value}, claim->metadata);
 }
@@ -97,9 +93,7 @@ pending election_handle::async_campaign(std::string_view value, std::optional<du
     const acquiring call{limit, s.options};
     const auto claim = s.claim_for(value, call.waits());
     return s.locks->start<lease_core::taken>(
-        [&](const auto& with, auto done) {
-          return with.leases.acquire(claim, with.end_of(call.limit), std::move(done));
-        },
+        acquisition_of(claim, call),
         completing<lease_core::lease_record_ptr>(
             shared, s.attempt_to_lead(),
             [value = std::string{value}, metadata = claim->metadata](lease_core::lease_record_ptr record) {

@@ -8,6 +8,8 @@
 #include <utility>
 #include <variant>
 
+#include "api/client_core.hpp"
+#include "core/claim.hpp"
 #include "core/results.hpp"
 #include "holdfast/detail/handle.hpp"
 #include "holdfast/error.hpp"
@@ -39,6 +41,14 @@ struct acquiring {
       : limit{own ? own : options.wait_limit()}, may_be_empty{own}, stop{std::move(stops)} {}
   [[nodiscard]] bool waits() const { return limit != duration::zero(); }
 };
+
+/// What starts the acquisition of a claim: see client_core::wait.
+[[nodiscard]] inline auto acquisition_of(store::claim_ptr claim, const acquiring& call) {
+  return [claim = std::move(claim), limit = call.limit](const client_core::engine& with,
+                                                        store::handler<lease_core::taken> done) {
+    return with.leases.acquire(claim, with.end_of(limit), std::move(done));
+  };
+}
 
 /// The value of an acquisition; empty if others hold the name for all of the call's own limit, or the call
 /// was stopped. \throws holdfast::error.

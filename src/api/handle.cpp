@@ -86,13 +86,8 @@ std::optional<lease> handle::state::acquire(const lock_request& request, const a
   locks->require_open();
   auto claim = claim_for(request, call);
   if (call.stop.stop_requested()) return std::nullopt;
-  auto record =
-      acquired(locks->wait<lease_core::taken>(
-                   [&](const auto& with, auto done) {
-                     return with.leases.acquire(std::move(claim), with.end_of(call.limit), std::move(done));
-                   },
-                   call.stop),
-               call, attempt);
+  auto record = acquired(locks->wait<lease_core::taken>(acquisition_of(std::move(claim), call), call.stop),
+                         call, attempt);
   if (!record) return std::nullopt;
   return lease_access::make(std::move(*record));
 }
@@ -128,16 +123,14 @@ pending handle::async_acquire(const lock_request& request, std::unique_ptr<compl
     const state& s = *state_;
     s.locks->require_open();
     const acquiring call{request.limit, s.options};
-    return s.locks->start<lease_core::taken>(
-        [&, claim = s.claim_for(request, call)](const auto& with, auto done) {
-          return with.leases.acquire(claim, with.end_of(call.limit), std::move(done));
-        },
-        completing<lease_core::lease_record_ptr>(
-            shared, s.attempt,
-            [](lease_core::lease_record_ptr record) {
-              return outcome{{}, {}, lease_access::make(std::move(record))};
-            },
-            call.may_be_empty));
+    return s.locks->start<lease_core::taken>(acquisition_of(s.claim_for(request, call), call),
+                                             completing<lease_core::lease_record_ptr>(
+                                                 shared, s.attempt,
+                                                 [](lease_core::lease_record_ptr record) {
+                                                   return outcome{
+                                                       {}, {}, lease_access::make(std::move(record))};
+                                                 },
+                                                 call.may_be_empty));
   });
 }
 

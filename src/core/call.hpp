@@ -54,7 +54,7 @@ class call {
   using result = typename Question::result;
   using step = store::actions<request, result>;
 
-  call(Question asks, const retry_policy& policy, limits until)
+  call(Question&& asks, const retry_policy& policy, limits until)
       : question_{std::move(asks)}, pause_{policy}, until_{until} {}
 
   [[nodiscard]] step resume(store::time_point now, std::uint64_t random, const store::event<reply>& e) {

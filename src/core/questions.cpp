@@ -22,12 +22,6 @@ std::vector<store::renewed> outcomes_in(const kept& each) {
   return outcomes;
 }
 
-/// The failure of a request that changes something, and may have been carried out.
-failure of_a_change(const request_error& reason) {
-  return {reason.maybe_executed ? make_error_code(errc::unknown_outcome) : reason.reason.code,
-          reason.reason.message};
-}
-
 }  // namespace
 
 request renewing::next(time_point /*now*/) const { return renew{holds, answer_by}; }
@@ -62,50 +56,6 @@ released ending::give_up(const request_error& /*reason*/) const { return release
 bool ending::outlasts(const failure& refusal) {
   return refusal.code == errc::permission_denied || refusal.code == errc::unavailable;
 }
-
-request downgrading::next(time_point /*now*/) const { return downgrade{hold}; }
-
-verdict<std::optional<failure>> downgrading::read(const reply& r, time_point /*sent*/,
-                                                  bool /*doubted*/) const {
-  if (std::holds_alternative<done>(r)) return std::optional<failure>{};
-  return std::optional{failure{errc::lost, "the lease ended before it was downgraded"}};
-}
-
-std::optional<failure> downgrading::give_up(const request_error& reason) const { return of_a_change(reason); }
-
-request annotating::next(time_point /*now*/) const { return annotate{hold, metadata}; }
-
-verdict<std::optional<failure>> annotating::read(const reply& r, time_point /*sent*/,
-                                                 bool /*doubted*/) const {
-  if (std::holds_alternative<done>(r)) return std::optional<failure>{};
-  return std::optional{failure{errc::lost, "the term ended before its value was replaced"}};
-}
-
-std::optional<failure> annotating::give_up(const request_error& reason) const { return of_a_change(reason); }
-
-request inspecting::next(time_point /*now*/) const { return inspect{name, most_waiters, listed}; }
-
-verdict<store::inspected> inspecting::read(const reply& r, time_point /*sent*/, bool /*doubted*/) {
-  if (const auto* const received = std::get_if<more>(&r)) {
-    listed = received->listed;
-    return part{received->progress};
-  }
-  return store::inspected{std::get<std::optional<lock_state>>(r)};
-}
-
-store::inspected inspecting::give_up(const request_error& reason) const { return reason.reason; }
-
-request listing::next(time_point /*now*/) const { return list{idle, listed}; }
-
-verdict<store::listed> listing::read(const reply& r, time_point /*sent*/, bool /*doubted*/) {
-  if (const auto* const received = std::get_if<more>(&r)) {
-    listed = received->listed;
-    return part{received->progress};
-  }
-  return store::listed{std::get<std::vector<lock_summary>>(r)};
-}
-
-store::listed listing::give_up(const request_error& reason) const { return reason.reason; }
 
 std::optional<forcing> forcing::of(std::string name, const std::optional<lock_state>& seen,
                                    std::optional<fencing_token> token) {

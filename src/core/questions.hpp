@@ -1,17 +1,18 @@
 #pragma once
 
 #include <cstddef>
-#include <limits>
-#include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/call.hpp"
 #include "core/request.hpp"
 #include "core/results.hpp"
+#include "holdfast/error.hpp"
+#include "holdfast/state.hpp"
 
 namespace holdfast::tickets {
 
@@ -21,6 +22,12 @@ namespace holdfast::tickets {
 struct ends_with_a_refusal {
   [[nodiscard]] static bool outlasts(const failure& /*refusal*/) { return false; }
 };
+
+/// The failure of a request that changes something, and may have been carried out.
+[[nodiscard]] inline failure of_a_change(const store::request_error& reason) {
+  return {reason.maybe_executed ? make_error_code(errc::unknown_outcome) : reason.reason.code,
+          reason.reason.message};
+}
 
 /// Renews holds, in one request.
 struct renewing : ends_with_a_refusal {
@@ -51,55 +58,41 @@ struct ending {
   store::time_point until{};  // it ends then; a time that has passed: at once
 };
 
-/// Makes an exclusive hold a shared one.
-struct downgrading : ends_with_a_refusal {
+/// Changes an exclusive hold: makes it a shared one, or replaces its metadata.
+template <class Change>
+struct changing : ends_with_a_refusal {
   using result = std::optional<failure>;
 
-  [[nodiscard]] request next(store::time_point now) const;
-  [[nodiscard]] verdict<result> read(const reply& r, store::time_point sent, bool doubted) const;
-  [[nodiscard]] result give_up(const store::request_error& reason) const;
+  [[nodiscard]] request next(store::time_point /*now*/) const { return change; }
+  [[nodiscard]] verdict<result> read(const reply& r, store::time_point /*sent*/, bool /*doubted*/) const {
+    if (std::holds_alternative<done>(r)) return result{};
+    return result{failure{errc::lost, if_gone}};
+  }
+  [[nodiscard]] result give_up(const store::request_error& reason) const { return of_a_change(reason); }
 
-  store::hold hold;
+  Change change;
+  const char* if_gone;  // why a hold that is not there any more is not changed
 };
 
-/// Replaces the metadata of an exclusive hold.
-struct annotating : ends_with_a_refusal {
-  using result = std::optional<failure>;
+/// Reads the claims of a name, or the names, in as many requests as the store needs.
+template <class Look, class Seen>
+struct looking : ends_with_a_refusal {
+  using result = store::answer<Seen>;
 
-  [[nodiscard]] request next(store::time_point now) const;
-  [[nodiscard]] verdict<result> read(const reply& r, store::time_point sent, bool doubted) const;
-  [[nodiscard]] result give_up(const store::request_error& reason) const;
+  [[nodiscard]] request next(store::time_point /*now*/) const { return look; }
+  [[nodiscard]] verdict<result> read(const reply& r, store::time_point /*sent*/, bool /*doubted*/) {
+    if (const auto* const received = std::get_if<more>(&r)) {
+      look.listed = received->listed;
+      return part{received->progress};
+    }
+    return result{std::get<Seen>(r)};
+  }
+  [[nodiscard]] result give_up(const store::request_error& reason) const { return reason.reason; }
 
-  store::hold hold;
-  std::shared_ptr<const std::string> metadata;
+  Look look;
 };
-
-inline constexpr std::size_t all_waiters = std::numeric_limits<std::size_t>::max();
-
-/// Reads the claims of a name, in as many requests as the store needs.
-struct inspecting : ends_with_a_refusal {
-  using result = store::inspected;
-
-  [[nodiscard]] request next(store::time_point now) const;
-  [[nodiscard]] verdict<result> read(const reply& r, store::time_point sent, bool doubted);
-  [[nodiscard]] result give_up(const store::request_error& reason) const;
-
-  std::string name;
-  std::size_t most_waiters = all_waiters;
-  std::shared_ptr<listing_state> listed{};
-};
-
-/// Lists the names, in as many requests as the store needs.
-struct listing : ends_with_a_refusal {
-  using result = store::listed;
-
-  [[nodiscard]] request next(store::time_point now) const;
-  [[nodiscard]] verdict<result> read(const reply& r, store::time_point sent, bool doubted);
-  [[nodiscard]] result give_up(const store::request_error& reason) const;
-
-  bool idle;
-  std::shared_ptr<listing_state> listed{};
-};
+using inspecting = looking<inspect, std::optional<lock_state>>;
+using listing = looking<list, std::vector<lock_summary>>;
 
 /// Ends by force the holds that a look has seen, in ranges of tokens that have no others between them, one
 /// request each: a claim that is granted later may have a token between those of two holds. So a request that

@@ -21,28 +21,29 @@ driver::~driver() {
   for (const auto& op : running_) time_.cancel(op->timer);
 }
 
-template <class Machine, class Result>
-void driver::start(Machine m, store::handler<Result> done, const owner_id* claimant) {
-  running_.push_back(std::make_unique<operation_of<Machine, Result>>(std::move(m), std::move(done)));
+template <class Machine, class Result, class... Arguments>
+void driver::start(store::handler<Result> done, const owner_id& claimant, Arguments&&... of_machine) {
+  running_.push_back(std::make_unique<operation_of<Machine, Result>>(std::move(done),
+                                                                     std::forward<Arguments>(of_machine)...));
   operation& op = *running_.back();
   op.number = ++last_number_;
   op.position = running_.size() - 1;
   ++busy_;
-  if (claimant != nullptr) {
-    op.owner = *claimant;
-    claiming_.emplace(*claimant, &op);
+  if (claimant != owner_id{}) {
+    op.owner = claimant;
+    claiming_.emplace(claimant, &op);
   }
   feed(op, store::started{});
 }
 
 template <class Question, class Result>
-void driver::ask(Question question, const tickets::limits& until, store::handler<Result> done) {
-  start(tickets::call<Question>{std::move(question), retry_policy{}, until}, std::move(done));
+void driver::ask(Question&& question, const tickets::limits& until, store::handler<Result> done) {
+  start<tickets::call<Question>>(std::move(done), {}, std::move(question), retry_policy{}, until);
 }
 
 void driver::acquire(store::claim_ptr claim, store::handler<store::acquired> done) {
   const owner_id owner = claim->owner;
-  start(tickets::acquisition{std::move(claim)}, std::move(done), &owner);
+  start<tickets::acquisition>(std::move(done), owner, std::move(claim));
 }
 
 void driver::cancel(const owner_id& owner) {
@@ -72,21 +73,27 @@ void driver::expire_at(store::hold hold, store::time_point until, store::time_po
 }
 
 void driver::downgrade(store::hold hold, store::time_point give_up, store::handler<store::lowered> done) {
-  ask(tickets::downgrading{{}, std::move(hold)}, give_up, std::move(done));
+  ask(
+      tickets::changing<tickets::downgrade>{
+          {}, {std::move(hold)}, "the lease ended before it was downgraded"},
+      give_up, std::move(done));
 }
 
 void driver::annotate(store::hold hold, std::shared_ptr<const std::string> metadata,
                       store::time_point give_up, store::handler<store::annotated> done) {
-  ask(tickets::annotating{{}, std::move(hold), std::move(metadata)}, give_up, std::move(done));
+  ask(
+      tickets::changing<tickets::annotate>{
+          {}, {std::move(hold), std::move(metadata)}, "the term ended before its value was replaced"},
+      give_up, std::move(done));
 }
 
 void driver::inspect(std::string name, std::size_t most_waiters, store::time_point give_up,
                      store::handler<store::inspected> done) {
-  ask(tickets::inspecting{{}, std::move(name), most_waiters}, give_up, std::move(done));
+  ask(tickets::inspecting{{}, {std::move(name), most_waiters}}, give_up, std::move(done));
 }
 
 void driver::list(bool idle, store::time_point give_up, store::handler<store::listed> done) {
-  ask(tickets::listing{{}, idle}, give_up, std::move(done));
+  ask(tickets::listing{{}, {idle}}, give_up, std::move(done));
 }
 
 void driver::force_release(std::string name, std::optional<fencing_token> token, store::time_point give_up,
@@ -153,7 +160,7 @@ void driver::feed(operation& op, const store::event<reply>& e) noexcept {
     if (wants.in_vain) tell_if_idle();
     return;
   }
-  claiming_.erase(op.owner);
+  if (op.owner != owner_id{}) claiming_.erase(op.owner);
   const auto ended = op.replies_due != 0 ? nullptr : take_out(op);
   const bool is_release_requested = op.is_release_requested;
   const owner_id owner = op.owner;

@@ -47,7 +47,9 @@ class driver::operation {
 template <class Machine, class Result>
 class driver::operation_of final : public operation {
  public:
-  operation_of(Machine m, store::handler<Result> done) : machine_{std::move(m)}, user_{std::move(done)} {}
+  template <class... Arguments>
+  explicit operation_of(store::handler<Result> done, Arguments&&... of_machine)
+      : machine_{std::forward<Arguments>(of_machine)...}, user_{std::move(done)} {}
 
   store::wishes<tickets::request> resume(store::time_point now, std::uint64_t random,
                                          const store::event<tickets::reply>& e) override {

@@ -251,20 +251,18 @@ void event_loop::lock() HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {
   owner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
 }
 
-event_loop::deferred event_loop::unlock() HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {
-  deferred actions = std::exchange(deferred_, {});
+void event_loop::unlock(bool drives) noexcept HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {
+  std::optional<deferred> actions;
+  if (!deferred_.empty()) actions = std::exchange(deferred_, {});
   owner_.store({}, std::memory_order_relaxed);
   mutex_.unlock();
-  return actions;
-}
-
-void event_loop::run(deferred actions, bool drives) noexcept {
-  for (auto& action : actions.signals) io_->signals.post(std::move(action));
-  for (auto& action : actions.callbacks) call_back(std::move(action));
+  if (actions) {
+    for (auto& action : actions->signals) io_->signals.post(std::move(action));
+    for (auto& action : actions->callbacks) call_back(std::move(action));
+  }
   if (!drives && kicks_.load(std::memory_order_acquire)) kick_();
-  for (const auto& action : actions.here) action();
+  if (!actions) return;
+  for (const auto& action : actions->here) action();
 }
-
-core_lock::~core_lock() { loop_.run(loop_.unlock(), drives_); }
 
 }  // namespace holdfast::runtime

@@ -79,11 +79,14 @@ class HOLDFAST_CAPABILITY("core lock") event_loop final : public store::schedule
     std::vector<std::function<void()>> here;  // on this thread
     std::vector<std::function<void()>> signals;
     std::vector<std::function<void()>> callbacks;
+
+    [[nodiscard]] bool empty() const { return here.empty() && signals.empty() && callbacks.empty(); }
   };
 
   void lock() HOLDFAST_ACQUIRE();
-  [[nodiscard]] deferred unlock() HOLDFAST_RELEASE();
-  void run(deferred actions, bool drives) noexcept HOLDFAST_EXCLUDES(this);
+  /// Unlocks, then does what was deferred.
+  /// \param drives see core_lock.
+  void unlock(bool drives) noexcept HOLDFAST_RELEASE();
   void fire() noexcept HOLDFAST_EXCLUDES(this);
 
   events::journal journal_;
@@ -110,7 +113,7 @@ class HOLDFAST_SCOPED_CAPABILITY core_lock {
   explicit core_lock(event_loop& of, bool drives = false) HOLDFAST_ACQUIRE(of) : loop_{of}, drives_{drives} {
     of.lock();
   }
-  ~core_lock() HOLDFAST_RELEASE();
+  ~core_lock() HOLDFAST_RELEASE() { loop_.unlock(drives_); }
   core_lock(const core_lock&) = delete;
   core_lock& operator=(const core_lock&) = delete;
 

@@ -5,7 +5,6 @@
 #include <utility>
 #include <variant>
 
-#include "core/questions.hpp"
 
 namespace holdfast::runtime {
 
@@ -59,7 +58,7 @@ void state_watch::inspect_due() {
 
 void state_watch::ask(const std::string& name, watched_name& n,
                       std::shared_ptr<tickets::listing_state> so_far) {
-  send_(tickets::inspecting{{}, name, tickets::all_waiters, std::move(so_far)}.next({}),
+  send_(tickets::inspect{.name = name, .listed = std::move(so_far)},
         [this, name, number = n.number](const tickets::link::outcome& outcome) {
           answered(name, number, outcome);
         });

@@ -23,7 +23,7 @@ std::vector<standing> memory_store::claims() {
   std::vector<standing> all;
   for (std::size_t i = 0; i < names; ++i) {
     std::vector<store::client_notification> none;
-    const auto answer = carry_out(tickets::inspecting{{}, name_of(i)}.next({}), owner_id{}, none);
+    const auto answer = carry_out(tickets::inspect{.name = name_of(i)}, owner_id{}, none);
     append_standings(i, std::get<std::optional<lock_state>>(std::get<tickets::reply>(answer)),
                      at->lease_now(), all);
   }

@@ -319,7 +319,7 @@ void redis_store::hear(std::uint64_t connection, const redis::value& push) {
 std::optional<lock_state> redis_store::inspect(const std::string& name) {
   connection own = server_.connect();
   static_cast<void>(server_.execute({"HELLO", "3"}, own));
-  redis::request_fsm asks{tickets::inspecting{{}, name}.next({}), speech, owner_id{}};
+  redis::request_fsm asks{tickets::inspect{.name = name}, speech, owner_id{}};
   std::optional<tickets::link::outcome> heard;
   while (!heard) {
     std::string said;
