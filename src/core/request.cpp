@@ -13,7 +13,7 @@ bool is_one_of(const request& r) {
 
 }  // namespace
 
-bool is_release(const request& r) { return is_one_of<release, withdraw, retract>(r); }
+bool is_release(const request& r) { return is_one_of<release, withdraw>(r); }
 bool is_read_only(const request& r) { return is_one_of<inspect, list, find>(r); }
 
 bool is_too_late(const request& r, store::time_point now) {
@@ -25,10 +25,6 @@ duration longest_ttl(const request& r) {
   struct of_each {
     duration operator()(const store::hold& of) const { return of.ttl; }
     duration operator()(const acquire& of) const { return store::store_ttl(*of.claim); }
-    duration operator()(const vote& of) const { return store::store_ttl(*of.claim); }
-    duration operator()(const yield& of) const { return of.hold.ttl; }
-    duration operator()(const accept& of) const { return of.hold.ttl; }
-    duration operator()(const retract& of) const { return of.hold.ttl; }
     duration operator()(const renew& of) const {
       duration longest{};
       for (const store::hold& each : of.holds) longest = std::max(longest, each.ttl);
@@ -38,8 +34,6 @@ duration longest_ttl(const request& r) {
     duration operator()(const request_release& /*of*/) const { return {}; }
     duration operator()(const inspect& /*of*/) const { return {}; }
     duration operator()(const list& /*of*/) const { return {}; }
-    duration operator()(const end_hold& /*of*/) const { return {}; }
-    duration operator()(const ask_owner& /*of*/) const { return {}; }
   };
   return std::visit(of_each{}, r);
 }
@@ -54,7 +48,6 @@ std::string_view name_of(const request& r) {
   return std::visit(
       [](const auto& of) -> std::string_view {
         if constexpr (requires { of.name; }) return of.name;
-        if constexpr (requires { of.hold; }) return of.hold.name;
         if constexpr (requires { of.claim; }) return of.claim->name;
         return {};
       },

@@ -81,46 +81,8 @@ struct list {
   std::shared_ptr<listing_state> listed{};
 };
 
-/// A request to one of several servers, a majority of which has to grant: see stores/quorum. Other stores are
-/// never sent one.
-struct to_one_of_several {};
-/// Claims, or keeps what it has: -> place, refused, other_capacity, paused; with the server's ballot.
-struct vote : to_one_of_several {
-  store::claim_ptr claim;
-  fencing_token number;
-  bool wait = false;
-};
-/// Gives way to a claim that goes first: -> place, nothing.
-struct yield : to_one_of_several {
-  store::hold hold;
-  std::uint64_t grant = 0;  // its number
-};
-/// Proposes the token of the hold: -> place, nothing.
-struct accept : to_one_of_several {
-  store::hold hold;
-};
-/// Ends a claim with this number or a smaller one: -> done, nothing.
-struct retract : to_one_of_several {
-  store::hold hold;
-  fencing_token last;
-  bool met_foreign = false;  // one of the servers has told the claim of a holder of another library
-};
-/// Ends the hold of an owner by force, unless it has a larger number: -> count.
-struct end_hold : to_one_of_several {
-  std::string name;
-  owner_id owner;
-  fencing_token last;
-};
-/// As request_release, of the hold of an owner: its token there may be another: -> count.
-struct ask_owner : to_one_of_several {
-  std::string name;
-  owner_id owner;
-  std::string reason;
-};
-
-using request =
-    std::variant<acquire, find, look, renew, release, withdraw, downgrade, annotate, force_release,
-                 request_release, inspect, list, vote, yield, accept, retract, end_hold, ask_owner>;
+using request = std::variant<acquire, find, look, renew, release, withdraw, downgrade, annotate,
+                             force_release, request_release, inspect, list>;
 
 /// Whether the request ends a claim. No caller waits for its reply.
 [[nodiscard]] bool is_release(const request& r);
@@ -135,7 +97,8 @@ using request =
 /// Empty if the request is about several names.
 [[nodiscard]] std::string_view name_of(const request& r);
 
-/// What one of several servers says of a claim, beside its place there.
+/// What one of several servers says of a claim, beside its place there: see
+/// stores/quorum/protocol/ballots.hpp.
 struct ballot {
   fencing_token accepted;             // as the claim's token; zero: none
   fencing_token fence;                // the largest token that it has accepted of anybody, or its clock

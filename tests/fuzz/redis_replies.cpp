@@ -13,6 +13,7 @@
 #include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/server_errors.hpp"
 #include "stores/redis/protocol/shard_channels.hpp"
+#include "support/ballot_form.hpp"
 #include "support/request_form.hpp"
 
 namespace {
@@ -38,7 +39,7 @@ void hear_all(test::task kind, const std::vector<redis::value>& messages, const 
   r.kind = kind;
   r.name = "a";
   r.holds.resize(2);
-  std::optional<redis::request_fsm> talk{std::in_place, r, in, owner_id{}};
+  std::optional<redis::request_fsm> talk{std::in_place, test::ballot_of(r), in, owner_id{}};
   std::size_t at = 0;
   while (true) {
     std::string out;
@@ -53,7 +54,7 @@ void hear_all(test::task kind, const std::vector<redis::value>& messages, const 
     const auto* const part = reply == nullptr ? nullptr : std::get_if<tickets::more>(reply);
     if (part == nullptr) return;
     r.listed = part->listed;
-    talk.emplace(r, in, owner_id{});
+    talk.emplace(test::ballot_of(r), in, owner_id{});
   }
 }
 

@@ -11,9 +11,8 @@ namespace holdfast::sim {
 
 using test::task;
 
-void ledger::executed(const tickets::request& sent, bool late, const tickets::reply& answer,
+void ledger::executed(const test::request_form& request, bool late, const tickets::reply& answer,
                       const std::vector<store::client_notification>& notifications, duration paused) {
-  const test::request_form request = test::form_of(sent);
   ++requests_;
   is_paused_ = paused > duration{0};
   if (is_paused_) paused_until_ = std::max(paused_until_, in_.now + paused);
@@ -110,9 +109,8 @@ void ledger::executed(const tickets::request& sent, bool late, const tickets::re
   std::erase_if(facts_, [&](const fact& f) { return f.name == name && is_gone(f); });
 }
 
-void ledger::executed_by_former(const tickets::request& sent, const tickets::reply& answer,
+void ledger::executed_by_former(const test::request_form& request, const tickets::reply& answer,
                                 const std::vector<store::client_notification>& notifications) {
-  const test::request_form request = test::form_of(sent);
   ++requests_;
   const std::size_t name = request.name.empty() ? 0 : index_of(request.name);
   in_.note("executed by the former primary", static_cast<std::uint64_t>(request.kind) << 8U | name,
@@ -142,8 +140,7 @@ void ledger::granted_by_former(std::size_t name, const owner_id& owner, std::uin
   all.push_back({token, {grants_, of_former + times_forgotten_}});
 }
 
-void ledger::refused(const tickets::request& sent, const store::request_error& reason) {
-  const test::request_form request = test::form_of(sent);
+void ledger::refused(const test::request_form& request, const store::request_error& reason) {
   ++refusals_;
   in_.note("refused", static_cast<std::uint64_t>(request.kind));
   if (in_.log.prints()) in_.log.line(in_.now, "  " + request.owner.hex() + ": " + reason.reason.message);

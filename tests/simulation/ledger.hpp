@@ -49,7 +49,7 @@ class ledger {
 
   /// \param late its client has given the request up.
   /// \param paused it was sent as a request that may grant nothing, for so long.
-  virtual void executed(const tickets::request& request, bool late, const tickets::reply& answer,
+  virtual void executed(const test::request_form& request, bool late, const tickets::reply& answer,
                         const std::vector<store::client_notification>& notifications, duration paused = {});
 
   /// A request to release is about to be carried out.
@@ -57,11 +57,11 @@ class ledger {
   virtual void before_request(const std::function<std::vector<standing>()>& /*look*/) {}
 
   /// The same, by a former primary beside the one that this ledger is kept of. What it grants is believed.
-  void executed_by_former(const tickets::request& request, const tickets::reply& answer,
+  void executed_by_former(const test::request_form& request, const tickets::reply& answer,
                           const std::vector<store::client_notification>& notifications);
 
   /// It was answered with an error, which changes nothing.
-  void refused(const tickets::request& request, const store::request_error& reason);
+  void refused(const test::request_form& request, const store::request_error& reason);
   /// Whether it has told that owner that others hold.
   [[nodiscard]] virtual bool has_turned_away(const owner_id& owner) const {
     return turned_away_.contains(owner);

@@ -39,11 +39,14 @@ line_link::~line_link() {
 }
 
 void line_link::send(tickets::request request, on_reply done) {
+  send(pack(std::move(request)), std::move(done));
+}
+
+void line_link::send(std::shared_ptr<parcel> p, on_reply done) {
   if (!over_.is_up()) {
     from_.hear_at(in_.now + 1ms, [done = std::move(done)] { done(not_sent); });
     return;
   }
-  auto p = pack(std::move(request));
   p->done = std::move(done);
   p->sent = in_.now;
   open_.push_back(p);

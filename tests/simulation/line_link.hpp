@@ -47,6 +47,7 @@ class line_link : public tickets::link {
     bool given_up = false;
   };
   [[nodiscard]] virtual std::shared_ptr<parcel> pack(tickets::request request) = 0;
+  void send(std::shared_ptr<parcel> p, on_reply done);
   /// Puts it on the line, which is up.
   virtual void dispatch(std::shared_ptr<parcel> p) = 0;
   /// There is a new connection.

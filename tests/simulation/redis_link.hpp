@@ -5,10 +5,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "simulation/ledger.hpp"
 #include "simulation/line_link.hpp"
+#include "stores/quorum/protocol/ballots.hpp"
 #include "stores/redis/protocol/request_fsm.hpp"
 
 namespace holdfast::sim {
@@ -31,12 +33,12 @@ class switchboard {
   virtual std::optional<instant> carry_out(const std::string& commands, const owner_id& client,
                                            std::uint32_t connection, std::vector<redis::value>& replies) = 0;
   /// A request is about to be carried out.
-  virtual void begin_carrying_out(const tickets::request& request) = 0;
+  virtual void begin_carrying_out(const ballots::request& request) = 0;
   /// Until when a command that takes its time keeps all others of that connection waiting.
   [[nodiscard]] virtual instant busy_until(const owner_id& client, std::uint32_t connection) = 0;
   /// A request has been carried out, as a whole or but for what replicas have to say, by the commands before.
   /// \param paused see ledger::executed.
-  virtual void account_for(const tickets::request& request, bool late, const redis::value& reply,
+  virtual void account_for(const ballots::request& request, bool late, const redis::value& reply,
                            duration paused) = 0;
   /// Whether clients ask if the server grants: see failover_guard.
   [[nodiscard]] virtual bool asks_for_guard() const = 0;
@@ -60,6 +62,10 @@ class redis_link final : public line_link {
   redis_link(const redis_link&) = delete;
   redis_link& operator=(const redis_link&) = delete;
 
+  /// To a server that is one of several.
+  void send_to_one(const ballots::request& request, on_reply done) {
+    send(std::make_shared<talk>(request, to_, address()), std::move(done));
+  }
   [[nodiscard]] std::uint32_t connection() const { return over_.connection(); }
   [[nodiscard]] line& way() const { return over_; }
   /// What the server of a new connection said to failover_guard's question.
@@ -69,9 +75,9 @@ class redis_link final : public line_link {
 
  private:
   struct talk final : parcel {
-    talk(const tickets::request& request, const switchboard& to, const owner_id& client)
+    talk(const ballots::request& request, const switchboard& to, const owner_id& client)
         : request{request}, request_fsm{request, to.speech, client}, from{client} {}
-    tickets::request request;
+    ballots::request request;
     redis::request_fsm request_fsm;
     owner_id from;
     std::string said;

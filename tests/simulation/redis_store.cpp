@@ -10,6 +10,7 @@
 #include "simulation/redis/numbers.hpp"
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/replies.hpp"
+#include "support/ballot_form.hpp"
 
 namespace holdfast::sim {
 
@@ -107,7 +108,7 @@ void redis_store::begin(scene& in, site& at, ledger& account) {
   static_cast<void>(server_.take_touched());
 }
 
-std::unique_ptr<tickets::link> redis_store::connect(host& from, line& over, duration reply_limit) {
+std::unique_ptr<redis_link> redis_store::connect_to_one(host& from, line& over, duration reply_limit) {
   auto link = std::make_unique<redis_link>(static_cast<switchboard&>(*this), *in_, from, over, reply_limit);
   known_clients_.push_back({link->address(), link.get(), {}});
   listen_to(link->address());
@@ -244,29 +245,29 @@ void redis_store::execute_ours(session& by, redis::value& reply, instant& ready)
 
 namespace {
 
-bool refuses_foreign_holders(const tickets::request& r) {
-  return std::holds_alternative<tickets::force_release>(r) ||
-         std::holds_alternative<tickets::request_release>(r) ||
-         std::holds_alternative<tickets::end_hold>(r) || std::holds_alternative<tickets::ask_owner>(r);
+bool refuses_foreign_holders(const ballots::request& r) {
+  return ballots::get_if<tickets::force_release>(r) != nullptr ||
+         ballots::get_if<tickets::request_release>(r) != nullptr ||
+         std::holds_alternative<ballots::end_hold>(r) || std::holds_alternative<ballots::ask_owner>(r);
 }
 
 }  // namespace
 
-void redis_store::account_for(const tickets::request& request, bool late, const redis::value& reply,
+void redis_store::account_for(const ballots::request& request, bool late, const redis::value& reply,
                               duration paused) {
-  if (std::holds_alternative<tickets::list>(request)) return;
+  if (ballots::get_if<tickets::list>(request) != nullptr) return;
+  const test::request_form form = test::form_of(request);
   if (reply.is(redis::value::kind::error)) {
     if (!refused_ && !by_former_) in_->violated("the server refused: " + reply.text);
-    return account_->refused(request, {{errc::unavailable, reply.text}, true, false});
+    return account_->refused(form, {{errc::unavailable, reply.text}, true, false});
   }
   // The queues of a world are short: the first part of an inspection has all.
-  const auto answer =
-      std::holds_alternative<tickets::inspect>(request)
-          ? tickets::link::outcome{tickets::reply{redis::part_of(std::string{name_of(request)}, reply).state}}
-          : redis::outcome_of(request, reply);
+  const auto answer = ballots::get_if<tickets::inspect>(request) != nullptr
+                          ? tickets::link::outcome{tickets::reply{redis::part_of(form.name, reply).state}}
+                          : redis::outcome_of(request, reply);
   if (const auto* heard = std::get_if<tickets::reply>(&answer)) {
-    if (by_former_) return account_->executed_by_former(request, *heard, notifications_);
-    account_->executed(request, late, *heard, notifications_, paused);
+    if (by_former_) return account_->executed_by_former(form, *heard, notifications_);
+    account_->executed(form, late, *heard, notifications_, paused);
   } else if (!refuses_foreign_holders(request)) {
     // Those refuse a foreign holder. To the first, a holder without its fence looks like one.
     in_->violated("the server refused: " + std::get<store::request_error>(answer).reason.message);

@@ -26,7 +26,11 @@ class redis_store final : public simulated_store, private switchboard, private f
   explicit redis_store(mutant with);
 
   void begin(scene& in, site& at, ledger& account) override;
-  std::unique_ptr<tickets::link> connect(host& from, line& over, duration reply_limit) override;
+  std::unique_ptr<tickets::link> connect(host& from, line& over, duration reply_limit) override {
+    return connect_to_one(from, over, reply_limit);
+  }
+  /// If it is one of several.
+  std::unique_ptr<redis_link> connect_to_one(host& from, line& over, duration reply_limit);
   void notify_all(const store::notification& n) override;
   void heal() override;
   [[nodiscard]] foreign_commands* commands_for_foreign_clients() override { return this; }
@@ -105,12 +109,12 @@ class redis_store final : public simulated_store, private switchboard, private f
   std::optional<instant> carry_out(const std::string& commands, const owner_id& client,
                                    std::uint32_t connection, std::vector<redis::value>& replies) override;
   [[nodiscard]] instant busy_until(const owner_id& client, std::uint32_t connection) override;
-  void begin_carrying_out(const tickets::request& request) override {
-    if (std::holds_alternative<tickets::request_release>(request) ||
-        std::holds_alternative<tickets::ask_owner>(request))
+  void begin_carrying_out(const ballots::request& request) override {
+    if (ballots::get_if<tickets::request_release>(request) != nullptr ||
+        std::holds_alternative<ballots::ask_owner>(request))
       account_->before_request([this] { return claims(); });
   }
-  void account_for(const tickets::request& request, bool late, const redis::value& reply,
+  void account_for(const ballots::request& request, bool late, const redis::value& reply,
                    duration paused) override;
   [[nodiscard]] site& where() override { return *at_; }
 

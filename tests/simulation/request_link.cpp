@@ -32,7 +32,7 @@ counter::outcome counter::serve(const tickets::request& request, const owner_id&
   forgotten.clear();
   outcome answer = carry_out(request, client, notifications);
   if (std::holds_alternative<store::request_error>(answer)) return answer;
-  account->executed(request, late, std::get<tickets::reply>(answer), notifications);
+  account->executed(test::form_of(request), late, std::get<tickets::reply>(answer), notifications);
   for (const std::size_t name : forgotten) account->forgot(name);
   for (const store::client_notification& n : notifications) {
     const auto to = std::find_if(links.begin(), links.end(),
@@ -48,7 +48,7 @@ void counter::notify_all(const store::notification& n) {
 
 counter::outcome counter::refuse(const tickets::request& request, const owner_id& client,
                                  store::request_error reason) {
-  account->refused(request, reason);
+  account->refused(test::form_of(request), reason);
   // What it had done until then is undone.
   if (in->chance.one_in(2)) carry_out_in_vain(request, client);
   return reason;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -16,7 +17,7 @@
 
 namespace holdfast::test {
 
-/// The kinds of requests, in the order of the variant.
+/// The kinds of requests, in the order of the variants: of tickets::request, then of ballots::request.
 enum class task : std::uint8_t {
   acquire,
   find,
@@ -37,7 +38,7 @@ enum class task : std::uint8_t {
   end_hold,
   ask_owner
 };
-inline constexpr std::size_t task_count = std::variant_size_v<tickets::request>;
+inline constexpr std::size_t task_count = 18;
 inline constexpr std::array<const char*, task_count> task_names = {
     "acquire",   "find",     "look",          "renew",           "release",  "withdraw",
     "downgrade", "annotate", "force_release", "request_release", "inspect",  "list",
@@ -100,14 +101,45 @@ struct request_form {
       case task::request_release: return tickets::request_release{name, token, last, reason()};
       case task::inspect: return tickets::inspect{name, waiters_read, listed};
       case task::list: return tickets::list{idle, listed};
-      case task::vote: return tickets::vote{{}, claim(), token, wait};
-      case task::yield: return tickets::yield{{}, hold(), grant};
-      case task::accept: return tickets::accept{{}, hold()};
-      case task::retract: return tickets::retract{{}, hold(), last, met_foreign};
-      case task::end_hold: return tickets::end_hold{{}, name, owner, last};
-      case task::ask_owner: return tickets::ask_owner{{}, name, owner, reason()};
+      default: throw std::logic_error{"a request to one of several servers: see ballot_of"};
     }
-    return {};
+  }
+  /// The members that a request of that kind has.
+  template <class Request>
+  void take(const Request& of) {
+    const auto take_hold = [this](const store::hold& h) {
+      name = h.name;
+      owner = h.owner;
+      token = h.token;
+      ttl = h.ttl;
+    };
+    if constexpr (std::is_base_of_v<store::hold, Request>) take_hold(of);
+    if constexpr (requires { of.hold; }) take_hold(of.hold);
+    if constexpr (requires { of.claim; }) {
+      take_hold(hold_of(*of.claim, {}));
+      weight = store::weight_of(*of.claim);
+      capacity = store::capacity_of(*of.claim);
+      shareable = of.claim->shareable;
+      election = of.claim->election;
+      wait = of.claim->wait;
+      metadata = of.claim->metadata;
+    }
+    if constexpr (requires { of.number; }) token = of.number;
+    if constexpr (requires { of.wait; }) wait = of.wait;
+    if constexpr (requires { of.name; }) name = of.name;
+    if constexpr (requires { of.owner; }) owner = of.owner;
+    if constexpr (requires { of.first; }) token = of.first;
+    if constexpr (requires { of.last; }) last = of.last;
+    if constexpr (requires { of.metadata; }) metadata = of.metadata;
+    if constexpr (requires { of.reason; }) metadata = std::make_shared<const std::string>(of.reason);
+    if constexpr (requires { of.holds; }) holds = of.holds;
+    if constexpr (requires { of.send_by; }) send_by = of.send_by;
+    if constexpr (requires { of.is_last; }) is_last = of.is_last;
+    if constexpr (requires { of.idle; }) idle = of.idle;
+    if constexpr (requires { of.waiters_read; }) waiters_read = of.waiters_read;
+    if constexpr (requires { of.listed; }) listed = of.listed;
+    if constexpr (requires { of.grant; }) grant = of.grant;
+    if constexpr (requires { of.met_foreign; }) met_foreign = of.met_foreign;
   }
   operator tickets::request() const { return request(); }  // NOLINT(google-explicit-constructor)
 };
@@ -115,43 +147,7 @@ struct request_form {
 [[nodiscard]] inline request_form form_of(const tickets::request& r) {
   request_form f;
   f.kind = task_of(r);
-  const auto take_hold = [&](const store::hold& h) {
-    f.name = h.name;
-    f.owner = h.owner;
-    f.token = h.token;
-    f.ttl = h.ttl;
-  };
-  std::visit(
-      [&](const auto& of) {
-        if constexpr (std::is_base_of_v<store::hold, std::remove_cvref_t<decltype(of)>>) take_hold(of);
-        if constexpr (requires { of.hold; }) take_hold(of.hold);
-        if constexpr (requires { of.claim; }) {
-          take_hold(hold_of(*of.claim, {}));
-          f.weight = store::weight_of(*of.claim);
-          f.capacity = store::capacity_of(*of.claim);
-          f.shareable = of.claim->shareable;
-          f.election = of.claim->election;
-          f.wait = of.claim->wait;
-          f.metadata = of.claim->metadata;
-        }
-        if constexpr (requires { of.number; }) f.token = of.number;
-        if constexpr (requires { of.wait; }) f.wait = of.wait;
-        if constexpr (requires { of.name; }) f.name = of.name;
-        if constexpr (requires { of.owner; }) f.owner = of.owner;
-        if constexpr (requires { of.first; }) f.token = of.first;
-        if constexpr (requires { of.last; }) f.last = of.last;
-        if constexpr (requires { of.metadata; }) f.metadata = of.metadata;
-        if constexpr (requires { of.reason; }) f.metadata = std::make_shared<const std::string>(of.reason);
-        if constexpr (requires { of.holds; }) f.holds = of.holds;
-        if constexpr (requires { of.send_by; }) f.send_by = of.send_by;
-        if constexpr (requires { of.is_last; }) f.is_last = of.is_last;
-        if constexpr (requires { of.idle; }) f.idle = of.idle;
-        if constexpr (requires { of.waiters_read; }) f.waiters_read = of.waiters_read;
-        if constexpr (requires { of.listed; }) f.listed = of.listed;
-        if constexpr (requires { of.grant; }) f.grant = of.grant;
-        if constexpr (requires { of.met_foreign; }) f.met_foreign = of.met_foreign;
-      },
-      r);
+  std::visit([&](const auto& of) { f.take(of); }, r);
   return f;
 }
 

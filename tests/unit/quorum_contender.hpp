@@ -64,7 +64,7 @@ class quorum_contender : public testing::Test, protected votes {
       if (task_of(r) == kind) all.insert(server);
     return all;
   }
-  [[nodiscard]] const tickets::request& sent(std::size_t server) const { return in_flight_.at(server); }
+  [[nodiscard]] const ballots::request& sent(std::size_t server) const { return in_flight_.at(server); }
 
   template <class Reply>
   static const Reply* answer_in(const contender::step& s) {
@@ -84,7 +84,7 @@ class quorum_contender : public testing::Test, protected votes {
   const voting_terms terms_;
   contender claim_;
   store::time_point now_{std::chrono::hours{1}};
-  std::map<std::size_t, tickets::request> in_flight_;
+  std::map<std::size_t, ballots::request> in_flight_;
 };
 
 }  // namespace holdfast::quorum

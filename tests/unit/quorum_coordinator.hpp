@@ -31,7 +31,7 @@ class quorum_coordinator : public testing::Test, protected votes, protected tran
   static inline const servers everywhere{0, 1, 2, 3, 4};
 
   struct sent {
-    tickets::request request;
+    ballots::request request;
     on_reply done;
   };
   using answer = std::shared_ptr<std::optional<outcome>>;
@@ -47,7 +47,7 @@ class quorum_coordinator : public testing::Test, protected votes, protected tran
     });
     return got;
   }
-  void send_to(std::size_t server, tickets::request r, on_reply done) override {
+  void send_to(std::size_t server, ballots::request r, on_reply done) override {
     in_flight_[server].push_back({std::move(r), std::move(done)});
   }
   void soon(std::function<void()> action) override { time_.defer_callback(std::move(action)); }
@@ -92,7 +92,7 @@ class quorum_coordinator : public testing::Test, protected votes, protected tran
     }
     return all;
   }
-  [[nodiscard]] const tickets::request& first_at(std::size_t server) const {
+  [[nodiscard]] const ballots::request& first_at(std::size_t server) const {
     return in_flight_[server].front().request;
   }
 
@@ -115,7 +115,7 @@ class quorum_coordinator : public testing::Test, protected votes, protected tran
     at.vote->accepted = at.vote->fence = form_of(first_at_any()).token;
     return of(at);
   }
-  [[nodiscard]] tickets::request first_at_any() const {
+  [[nodiscard]] ballots::request first_at_any() const {
     for (const auto& each : in_flight_)
       if (!each.empty()) return each.front().request;
     return {};

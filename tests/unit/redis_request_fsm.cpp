@@ -7,6 +7,7 @@
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/request_fsm.hpp"
 #include "stores/redis/protocol/resp.hpp"
+#include "support/ballot_form.hpp"
 #include "support/request_form.hpp"
 
 namespace holdfast::redis {
@@ -95,8 +96,8 @@ TEST_F(redis_request_fsm, names_a_script_and_sends_it_only_where_it_is_not_known
 TEST_F(redis_request_fsm, says_which_claim_ends_at_one_of_several_servers) {
   in.votes = true;
   const std::string last = "00000000000000000007";
-  const auto arguments_of = [this](const tickets::request& r) {
-    request_fsm talk{r, in, client};
+  const auto arguments_of = [this](const test::request_form& r) {
+    request_fsm talk{test::ballot_of(r), in, client};
     auto call = said(talk)[0];
     call.erase(call.begin(), call.begin() + 7);  // EVALSHA, the script and its keys
     return call;

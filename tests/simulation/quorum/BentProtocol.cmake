@@ -4,6 +4,7 @@
 set(protocol ${PROJECT_SOURCE_DIR}/src/stores/quorum/protocol)
 set(bent_root ${CMAKE_CURRENT_BINARY_DIR}/bent)
 file(GLOB protocol_files CONFIGURE_DEPENDS ${protocol}/*.cpp ${protocol}/*.hpp)
+list(FILTER protocol_files EXCLUDE REGEX "/ballots\\.") # the servers are the same
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${protocol_files})
 foreach(file IN LISTS protocol_files)
   cmake_path(GET file FILENAME name)
@@ -148,6 +149,7 @@ set(bent_files)
 foreach(file IN LISTS protocol_files)
   cmake_path(GET file FILENAME name)
   string(REPLACE "\"stores/quorum/protocol/" "\"bent/" text "${text_of_${name}}")
+  string(REPLACE "\"bent/ballots.hpp" "\"stores/quorum/protocol/ballots.hpp" text "${text}")
   string(REPLACE "namespace holdfast::quorum {" "namespace holdfast::bent_quorum {\n\nusing sim::is_bent;\nusing sim::mutant;\n"
     text "${text}")
   string(REPLACE "#include \"bent/" "#include \"simulation/quorum/is_bent.hpp\"\n#include \"bent/" text "${text}")

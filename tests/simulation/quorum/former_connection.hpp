@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "simulation/quorum/stage.hpp"
+#include "support/ballot_form.hpp"
 #include "support/request_form.hpp"
 
 namespace holdfast::sim {
@@ -22,7 +23,7 @@ class former_connection {
         at_{on.in, static_cast<std::uint8_t>(77 + server), clock{std::chrono::hours{1}},
             clock{std::chrono::hours{1}}},
         way_{on.in, at_, on.server(server).at, std::chrono::milliseconds{1}},
-        link_{on.server(server).server.connect(at_, way_, std::chrono::seconds{10})} {
+        link_{on.server(server).server.connect_to_one(at_, way_, std::chrono::seconds{10})} {
     link_->on_notifications([this](const store::notification& n) {
       if (n.kind == store::notification_kind::look) told_to_look_.insert(n.owner);
     });
@@ -73,9 +74,9 @@ class former_connection {
     r.ttl = std::chrono::seconds{2};
     return r;
   }
-  tickets::ballot ask(tickets::request r) {
+  tickets::ballot ask(const test::request_form& r) {
     tickets::ballot said;
-    link_->send(std::move(r), [&said](const tickets::link::outcome& o) {
+    link_->send_to_one(test::ballot_of(r), [&said](const tickets::link::outcome& o) {
       const auto* const reply = std::get_if<tickets::reply>(&o);
       const auto* const at = reply == nullptr ? nullptr : std::get_if<tickets::place>(reply);
       if (at != nullptr && at->vote) said = *at->vote;
@@ -87,7 +88,7 @@ class former_connection {
   stage& on_;
   host at_;
   line way_;
-  std::unique_ptr<tickets::link> link_;
+  std::unique_ptr<redis_link> link_;
   std::set<owner_id> told_to_look_;
 };
 

@@ -11,9 +11,8 @@ namespace holdfast::sim {
 
 using test::task;
 
-void quorum_ledger::executed_at(std::size_t server, std::int64_t now, const tickets::request& sent, bool late,
-                                const tickets::reply& answer) {
-  const test::request_form request = test::form_of(sent);
+void quorum_ledger::executed_at(std::size_t server, std::int64_t now, const test::request_form& request,
+                                bool late, const tickets::reply& answer) {
   count_request();
   if (late && request.kind == task::vote) claimed_late_.insert(request.owner);
   switch (request.kind) {
@@ -166,14 +165,13 @@ void node_ledger::requested(const test::request_form& request, const tickets::re
   }
 }
 
-void node_ledger::executed(const tickets::request& sent, bool late, const tickets::reply& answer,
+void node_ledger::executed(const test::request_form& request, bool late, const tickets::reply& answer,
                            const std::vector<store::client_notification>& notifications, duration paused) {
-  const test::request_form request = test::form_of(sent);
   in_.note("executed", server_ << 16U | static_cast<std::uint64_t>(request.kind), request.token.value(),
            answer.index());
   if (in_.log.prints()) print(request, late, answer, notifications, paused);
   if (request.kind == task::ask_owner) return requested(request, answer, notifications);
-  all_.executed_at(server_, at_.lease_now(), sent, late, answer);
+  all_.executed_at(server_, at_.lease_now(), request, late, answer);
 }
 
 }  // namespace holdfast::sim

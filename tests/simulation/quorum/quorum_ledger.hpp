@@ -34,7 +34,7 @@ class quorum_ledger final : public ledger {
 
   using ledger::count_request;
   /// \param late see ledger::executed.
-  void executed_at(std::size_t server, std::int64_t now, const tickets::request& request, bool late,
+  void executed_at(std::size_t server, std::int64_t now, const test::request_form& request, bool late,
                    const tickets::reply& answer);
   /// \param has_guard it grants nothing for a while, and accepts no number from before.
   void forgot_all_at(std::size_t server, bool has_guard = true);
@@ -101,7 +101,7 @@ class node_ledger final : public ledger {
         at_{at},
         all_{all},
         server_{server} {}
-  void executed(const tickets::request& request, bool late, const tickets::reply& answer,
+  void executed(const test::request_form& request, bool late, const tickets::reply& answer,
                 const std::vector<store::client_notification>& notifications, duration paused) override;
   void before_request(const std::function<std::vector<standing>()>& look) override {
     look_ = look;

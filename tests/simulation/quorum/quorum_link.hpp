@@ -16,7 +16,7 @@ namespace holdfast::sim {
 
 /// One of the servers, for one client.
 struct quorum_server {
-  std::unique_ptr<tickets::link> link;
+  std::unique_ptr<redis_link> link;
   line& way;
   std::string place;
   std::optional<std::string>& set;  // that it keeps
@@ -85,8 +85,8 @@ class quorum_link final : public tickets::link, private Transport {
     for (const quorum_server& each : servers_) all.push_back(each.place);
     return all;
   }
-  void send_to(std::size_t to, tickets::request r, on_reply done) override {
-    servers_[to].link->send(std::move(r), std::move(done));
+  void send_to(std::size_t to, ballots::request r, on_reply done) override {
+    servers_[to].link->send_to_one(r, std::move(done));
   }
   void soon(std::function<void()> action) override { from_.at(from_.now(), std::move(action)); }
   void notify(const store::notification& n) override { on_notification_(n); }

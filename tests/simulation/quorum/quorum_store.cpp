@@ -52,7 +52,7 @@ std::unique_ptr<tickets::link> quorum_store::connect(host& from, line& /*over*/,
     if (named != named_.end() &&
         std::find(named->second.begin(), named->second.end(), i) == named->second.end())
       continue;
-    servers.push_back({nodes_[i].server.connect(from, ways[i], reply_limit), ways[i],
+    servers.push_back({nodes_[i].server.connect_to_one(from, ways[i], reply_limit), ways[i],
                        "server" + std::to_string(i), nodes_[i].set});
   }
   bent_with() = with_;

@@ -42,7 +42,6 @@ class table::execution {
   tickets::reply operator()(const tickets::request_release& r);
   tickets::reply operator()(const tickets::inspect& r);
   tickets::reply operator()(const tickets::list& r);
-  tickets::reply operator()(const tickets::to_one_of_several& /*r*/) { return tickets::nothing{}; }
 
  private:
   using claims = std::map<std::uint64_t, claim>;

@@ -149,9 +149,9 @@ void quorum_link::send(tickets::request request, on_reply handler) {
   is_called_ = false;
 }
 
-void quorum_link::send_to(std::size_t to, tickets::request request, on_reply handler) {
+void quorum_link::send_to(std::size_t to, ballots::request request, on_reply handler) {
   const auto& node = servers_.at(to)->node();
-  const bool urgent = !tickets::is_release(request);
+  const bool urgent = !ballots::is_release(request);
   auto c = std::make_unique<redis::pending_command>();
   c->fsm.emplace(std::move(request), settings_.speech, client_);
   c->handler = std::move(handler);

@@ -9,6 +9,7 @@
 
 #include "base/owner_id.hpp"
 #include "runtime/notifying_link.hpp"
+#include "stores/quorum/protocol/ballots.hpp"
 #include "stores/quorum/protocol/coordinator.hpp"
 #include "stores/redis/link/node.hpp"
 #include "stores/redis/link/settings.hpp"
@@ -47,7 +48,7 @@ class quorum_link final : public runtime::notifying_link, private transport {
   class server;  // NOLINT(cppcoreguidelines-virtual-class-destructor): it is final
 
   void track(const store::watched& target, bool on) override;
-  void send_to(std::size_t to, tickets::request request, on_reply handler) override;
+  void send_to(std::size_t to, ballots::request request, on_reply handler) override;
   void soon(std::function<void()> action) override;
   void notify(const store::notification& n) override { pass_on({n}); }
   void join(std::size_t to, const std::string& set) override;

@@ -140,11 +140,11 @@ void contender::send(step& s, time_point now, std::size_t server, kind which) {
   if (!to.requests.start()) return;
   to.last_request = which;
   to.sent = now;
-  const auto request = [&]() -> tickets::request {
+  const auto request = [&]() -> ballots::request {
     switch (which) {
-      case kind::vote: return tickets::vote{{}, claim_, number_, claim_->wait || is_split_ || holds()};
-      case kind::yield: return tickets::yield{{}, hold(), to.ballot.grant};
-      case kind::accept: return tickets::accept{{}, hold_of(*claim_, token())};
+      case kind::vote: return ballots::vote{claim_, number_, claim_->wait || is_split_ || holds()};
+      case kind::yield: return ballots::yield{hold(), to.ballot.grant};
+      case kind::accept: return ballots::accept{hold_of(*claim_, token())};
       case kind::annotate: break;
     }
     return tickets::annotate{hold(), claim_->metadata};

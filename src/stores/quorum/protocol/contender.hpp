@@ -12,6 +12,7 @@
 
 #include "core/link.hpp"
 #include "core/request.hpp"
+#include "stores/quorum/protocol/ballots.hpp"
 #include "stores/quorum/protocol/server_vote.hpp"
 
 namespace holdfast::quorum {
@@ -33,7 +34,7 @@ class contender {
  public:
   struct order {
     std::size_t server = 0;
-    tickets::request request;
+    ballots::request request;
   };
   struct step {
     std::vector<order> send;

@@ -77,9 +77,6 @@ void coordinator::dispatch(request r, on_reply done) {
           },
           std::move(done));
     }
-    void operator()(const tickets::to_one_of_several& /*r*/) {
-      to.answer(std::move(done), tickets::reply{tickets::nothing{}});
-    }
   };
   std::visit(each_request{*this, std::move(done)}, r);
 }
@@ -124,7 +121,7 @@ void coordinator::look(const owner_id& owner, on_reply done) {
 void coordinator::ask_for_time() {
   if (std::exchange(is_time_due_, true)) return;
   rounds_.ask_all(
-      tickets::vote{{}, parked_.front().first, {}, false},
+      ballots::vote{parked_.front().first, {}, false},
       [this](const outcomes& heard, bool is_last) -> std::optional<outcome> {
         if (rounds_.clocks().is_known()) return tickets::reply{tickets::done{}};
         if (!is_last && !rounds_.has_failed(heard)) return std::nullopt;
@@ -397,7 +394,7 @@ void coordinator::end(store::hold h, bool was_held, on_reply done) {
     met_foreign = was_held && c->machine.has_met_foreign();
     forget(h.owner);
   }
-  withdrawals_.send({{}, std::move(h), rounds_.clocks().last(), met_foreign}, std::move(done));
+  withdrawals_.send({std::move(h), rounds_.clocks().last(), met_foreign}, std::move(done));
 }
 
 /// Changes a hold on a majority.
@@ -451,7 +448,7 @@ void coordinator::force_release(const tickets::force_release& r, on_reply done) 
   for_each_hold(
       r.name, r.first, r.last,
       [name = r.name](const owner_id& owner, fencing_token token) {
-        return tickets::end_hold{{}, name, owner, token};
+        return ballots::end_hold{name, owner, token};
       },
       "a client of another library holds the lock, and Holdfast leaves its keys alone; delete them on the "
       "servers if no program works under that lock",
@@ -462,7 +459,7 @@ void coordinator::request_release(const tickets::request_release& r, on_reply do
   for_each_hold(
       r.name, r.first, r.last,
       [name = r.name, reason = r.reason](const owner_id& owner, fencing_token /*token*/) {
-        return tickets::ask_owner{{}, name, owner, reason};
+        return ballots::ask_owner{name, owner, reason};
       },
       "a client of another library holds the lock, which cannot be asked", std::move(done));
 }
@@ -475,7 +472,7 @@ void coordinator::for_each_hold(const std::string& name, fencing_token first, fe
           [this, first, last, about = std::move(about), foreign, done = std::move(done)](const outcome& o) {
             if (std::holds_alternative<store::request_error>(o)) return done(o);
             const auto* const state = reply_in<std::optional<lock_state>>(o);
-            std::vector<request> requests;
+            std::vector<ballots::request> requests;
             bool is_foreign = false;
             if (state != nullptr && *state) {
               for (const claim_state& each : (*state)->holders) {
@@ -492,7 +489,7 @@ void coordinator::for_each_hold(const std::string& name, fencing_token first, fe
           });
 }
 
-void coordinator::send_all(const std::vector<request>& requests, const on_reply& done) {
+void coordinator::send_all(const std::vector<ballots::request>& requests, const on_reply& done) {
   if (requests.empty()) return done(tickets::reply{tickets::count{0}});
   struct ends {
     std::size_t due = 0;
@@ -501,7 +498,7 @@ void coordinator::send_all(const std::vector<request>& requests, const on_reply&
   };
   const auto all = std::make_shared<ends>();
   all->due = requests.size();
-  for (const request& each : requests) {
+  for (const ballots::request& each : requests) {
     rounds_.ask_all(
         each,
         [this](const outcomes& heard, bool is_last) -> std::optional<outcome> {

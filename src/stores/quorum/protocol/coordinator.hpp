@@ -13,6 +13,7 @@
 #include "core/notification.hpp"
 #include "core/request.hpp"
 #include "core/scheduler.hpp"
+#include "stores/quorum/protocol/ballots.hpp"
 #include "stores/quorum/protocol/contender.hpp"
 #include "stores/quorum/protocol/rounds.hpp"
 #include "stores/quorum/protocol/server_set.hpp"
@@ -104,10 +105,10 @@ class coordinator {
   void inspect(const tickets::inspect& r, on_reply done);
   void force_release(const tickets::force_release& r, on_reply done);
   void request_release(const tickets::request_release& r, on_reply done);
-  using request_for = std::function<tickets::request(const owner_id&, fencing_token)>;
+  using request_for = std::function<ballots::request(const owner_id&, fencing_token)>;
   void for_each_hold(const std::string& name, fencing_token first, fencing_token last, request_for about,
                      const char* foreign, on_reply done);
-  void send_all(const std::vector<tickets::request>& requests, const on_reply& done);
+  void send_all(const std::vector<ballots::request>& requests, const on_reply& done);
 
   const voting_terms terms_;
   transport& to_;

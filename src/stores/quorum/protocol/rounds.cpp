@@ -4,8 +4,6 @@
 
 namespace holdfast::quorum {
 
-using tickets::request;
-
 struct rounds::round {
   outcomes all;
   decision decide;
@@ -35,9 +33,9 @@ void rounds::soon(std::function<void()> action) {
   });
 }
 
-void rounds::send_to(std::size_t server, request r, on_reply done) {
+void rounds::send_to(std::size_t server, ballots::request r, on_reply done) {
   const time_point sent = now();
-  const auto* const renewal = std::get_if<tickets::renew>(&r);
+  const auto* const renewal = ballots::get_if<tickets::renew>(r);
   const bool ends = is_release(r) || (renewal != nullptr && renewal->is_last);
   if (ends) {
     ++endings_;
@@ -77,7 +75,7 @@ void rounds::note_answer(std::size_t server, time_point sent, outcome& o) {
   if (none != nullptr && none->vote) clocks_.hear(server, none->vote->clock, sent, now());
 }
 
-void rounds::ask_all(const request& r, decision decide, on_reply done,
+void rounds::ask_all(const ballots::request& r, decision decide, on_reply done,
                      std::function<void(std::size_t)> failed) {
   const auto all = std::make_shared<round>();
   all->all.resize(servers());
@@ -106,9 +104,10 @@ void rounds::limit(const std::shared_ptr<round>& all, time_point begun) {
   });
 }
 
-void rounds::send_part(const std::shared_ptr<round>& all, std::size_t server, request r) {
+void rounds::send_part(const std::shared_ptr<round>& all, std::size_t server, ballots::request r) {
   send_to(server, r, [this, all, server, r](const outcome& o) mutable {
-    auto* const listed = tickets::listed_in(r);
+    auto* const plain = std::get_if<tickets::request>(&r);
+    auto* const listed = plain == nullptr ? nullptr : tickets::listed_in(*plain);
     if (const auto* next = reply_in<tickets::more>(o); listed != nullptr && next != nullptr && all->done) {
       *listed = next->listed;
       cancel(all->limit);

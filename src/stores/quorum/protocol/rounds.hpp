@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/scheduler.hpp"
+#include "stores/quorum/protocol/ballots.hpp"
 #include "stores/quorum/protocol/place_in_time.hpp"
 #include "stores/quorum/protocol/server_vote.hpp"
 #include "stores/quorum/protocol/transport.hpp"
@@ -59,12 +60,12 @@ class rounds {
   void soon(std::function<void()> action);
 
   /// The error of a server begins with its place.
-  void send_to(std::size_t server, tickets::request r, on_reply done);
+  void send_to(std::size_t server, ballots::request r, on_reply done);
   /// Sends a request to all servers. `decide` is called after each outcome, also behind the answer, and once
   /// the servers without an outcome are silent. A listing goes on while parts of it come.
   /// \param done null: nobody waits for the answer.
   /// \param failed called for each server that has not carried the request out; may be null.
-  void ask_all(const tickets::request& r, decision decide, on_reply done,
+  void ask_all(const ballots::request& r, decision decide, on_reply done,
                std::function<void(std::size_t server)> failed = nullptr);
 
   /// Calls it when each release and withdrawal has been answered by every server that answers at all: a
@@ -89,7 +90,7 @@ class rounds {
 
   void note_answer(std::size_t server, time_point sent, outcome& o);
   void limit(const std::shared_ptr<round>& all, time_point begun);
-  void send_part(const std::shared_ptr<round>& all, std::size_t server, tickets::request r);
+  void send_part(const std::shared_ptr<round>& all, std::size_t server, ballots::request r);
   /// Whether a majority has ever answered.
   [[nodiscard]] bool is_known() const;
 

@@ -6,7 +6,7 @@
 
 #include "core/link.hpp"
 #include "core/notification.hpp"
-#include "core/request.hpp"
+#include "stores/quorum/protocol/ballots.hpp"
 
 namespace holdfast::quorum {
 
@@ -16,7 +16,7 @@ class transport {
   using on_reply = tickets::link::on_reply;
 
   /// Requests to one server are carried out in the order of sending. Answers later, always.
-  virtual void send_to(std::size_t server, tickets::request request, on_reply done) = 0;
+  virtual void send_to(std::size_t server, ballots::request request, on_reply done) = 0;
   /// Calls it after the call that asks for it.
   virtual void soon(std::function<void()> action) = 0;
   /// Passes on a notification of a claim.

@@ -19,7 +19,7 @@ constexpr duration longest_pause = 800ms;
 
 }  // namespace
 
-void withdrawals::send(const tickets::retract& r, rounds::on_reply done) {
+void withdrawals::send(const ballots::retract& r, rounds::on_reply done) {
   const auto w = std::make_shared<const pending_withdrawal>(pending_withdrawal{r, to_.now() + r.hold.ttl});
   to_.ask_all(
       r,
@@ -34,7 +34,7 @@ void withdrawals::send(const tickets::retract& r, rounds::on_reply done) {
 }
 
 void withdrawals::send_last(const tickets::renew& renewal, rounds::decision decide, rounds::on_reply done) {
-  const tickets::retract r{{}, renewal.holds.front(), to_.clocks().last()};
+  const ballots::retract r{renewal.holds.front(), to_.clocks().last()};
   const auto w = std::make_shared<const pending_withdrawal>(pending_withdrawal{r, to_.now() + r.hold.ttl});
   const auto withdrawn = std::make_shared<std::vector<char>>(to_.servers(), false);
   to_.ask_all(

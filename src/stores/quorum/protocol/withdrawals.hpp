@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "stores/quorum/protocol/ballots.hpp"
 #include "stores/quorum/protocol/rounds.hpp"
 
 namespace holdfast::quorum {
@@ -20,7 +21,7 @@ class withdrawals {
       : to_{to}, is_superseded_{std::move(is_superseded)} {}
 
   /// Releases or withdraws a claim.
-  void send(const tickets::retract& r, rounds::on_reply done);
+  void send(const ballots::retract& r, rounds::on_reply done);
   /// Sends the last renewal of a hold. The claim is withdrawn from each server at which it still waits: it
   /// would be granted later, to nobody. \param decide says what the renewal has come to.
   void send_last(const tickets::renew& renewal, rounds::decision decide, rounds::on_reply done);
@@ -28,7 +29,7 @@ class withdrawals {
  private:
   /// A claim that ends, on every server.
   struct pending_withdrawal {
-    tickets::retract withdrawal;
+    ballots::retract withdrawal;
     time_point give_up;  // its ttl has ended it by then
   };
   using pending = std::shared_ptr<const pending_withdrawal>;

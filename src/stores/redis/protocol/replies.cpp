@@ -305,19 +305,20 @@ struct reader {
   using outcome = tickets::link::outcome;
   const value& v;
 
+  outcome operator()(const tickets::request& r) const { return std::visit(*this, r); }
   outcome operator()(const tickets::acquire& /*r*/) const { return standing_in(place_in(v), false); }
   outcome operator()(const tickets::find& /*r*/) const { return standing_in(place_in(v), true); }
   outcome operator()(const tickets::look& /*r*/) const { return standing_in(place_in(v), true); }
-  outcome operator()(const tickets::vote& /*r*/) const { return standing_in(vote_in(v), false); }
-  outcome operator()(const tickets::yield& /*r*/) const { return standing_in(vote_in(v), true); }
-  outcome operator()(const tickets::accept& /*r*/) const { return standing_in(vote_in(v), true); }
+  outcome operator()(const ballots::vote& /*r*/) const { return standing_in(vote_in(v), false); }
+  outcome operator()(const ballots::yield& /*r*/) const { return standing_in(vote_in(v), true); }
+  outcome operator()(const ballots::accept& /*r*/) const { return standing_in(vote_in(v), true); }
   outcome operator()(const tickets::renew& r) const { return reply{kept_in(v, r.holds.size())}; }
   outcome operator()(const store::hold& /*changed*/) const { return change(); }
-  outcome operator()(const tickets::retract& /*r*/) const { return change(); }
+  outcome operator()(const ballots::retract& /*r*/) const { return change(); }
   outcome operator()(const tickets::request_release& /*r*/) const { return holds_in(v, cannot_be_asked); }
-  outcome operator()(const tickets::ask_owner& /*r*/) const { return holds_in(v, cannot_be_asked); }
+  outcome operator()(const ballots::ask_owner& /*r*/) const { return holds_in(v, cannot_be_asked); }
   outcome operator()(const tickets::force_release& /*r*/) const { return holds_in(v, is_left_alone); }
-  outcome operator()(const tickets::end_hold& /*r*/) const { return holds_in(v, is_left_alone); }
+  outcome operator()(const ballots::end_hold& /*r*/) const { return holds_in(v, is_left_alone); }
   outcome operator()(const tickets::inspect& /*r*/) const { throw misunderstood{}; }
   outcome operator()(const tickets::list& /*r*/) const { throw misunderstood{}; }
 
@@ -327,7 +328,7 @@ struct reader {
 
 }  // namespace
 
-tickets::link::outcome outcome_of(const tickets::request& request, const value& v) {
+tickets::link::outcome outcome_of(const ballots::request& request, const value& v) {
   return std::visit(reader{v}, request);
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/link.hpp"
 #include "core/request.hpp"
+#include "stores/quorum/protocol/ballots.hpp"
 #include "stores/redis/protocol/value.hpp"
 
 namespace holdfast::redis {
@@ -17,7 +18,7 @@ class misunderstood : public std::exception {};
 
 /// The result of a request's script as an outcome for the machines. Not for inspections and listings.
 /// \throws misunderstood.
-[[nodiscard]] tickets::link::outcome outcome_of(const tickets::request& request, const value& v);
+[[nodiscard]] tickets::link::outcome outcome_of(const ballots::request& request, const value& v);
 
 /// Where inspect.lua reads on in a set.
 struct claim_cursor {

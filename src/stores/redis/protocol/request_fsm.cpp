@@ -33,11 +33,11 @@ std::int64_t milliseconds_in(duration d) { return std::chrono::ceil<std::chrono:
 bool takes_all(const store::claim& of) { return of.mode == mode::exclusive; }
 
 /// Whether a script may grant, and takes the argument that forbids it.
-bool may_grant(const tickets::request& r) {
-  const bool grants_nothing =
-      std::holds_alternative<tickets::renew>(r) || std::holds_alternative<tickets::annotate>(r) ||
-      std::holds_alternative<tickets::request_release>(r) || std::holds_alternative<tickets::ask_owner>(r) ||
-      std::holds_alternative<tickets::inspect>(r) || std::holds_alternative<tickets::list>(r);
+bool may_grant(const ballots::request& r) {
+  const bool grants_nothing = ballots::get_if<tickets::renew>(r) || ballots::get_if<tickets::annotate>(r) ||
+                              ballots::get_if<tickets::request_release>(r) ||
+                              std::holds_alternative<ballots::ask_owner>(r) ||
+                              ballots::get_if<tickets::inspect>(r) || ballots::get_if<tickets::list>(r);
   return !grants_nothing;
 }
 
@@ -52,13 +52,13 @@ store::request_error nonsense() {
 
 }  // namespace
 
-request_fsm::request_fsm(tickets::request request, const dialect& in, const owner_id& client)
+request_fsm::request_fsm(ballots::request request, const dialect& in, const owner_id& client)
     : request_{std::move(request)}, in_{&in}, client_{client} {
-  if (auto* const one = std::get_if<tickets::inspect>(&request_)) {
-    if (one->listed == nullptr) one->listed = std::make_shared<inspection>(one->waiters_read);
+  if (const auto* const one = ballots::get_if<tickets::inspect>(request_)) {
     inspection_ = std::static_pointer_cast<inspection>(one->listed);
+    if (inspection_ == nullptr) inspection_ = std::make_shared<inspection>(one->waiters_read);
   }
-  const auto* const all = std::get_if<tickets::list>(&request_);
+  const auto* const all = ballots::get_if<tickets::list>(request_);
   if (all == nullptr) return;
   listing_ = std::static_pointer_cast<listing>(all->listed);
   if (listing_ == nullptr) listing_ = std::make_shared<listing>();
@@ -111,7 +111,8 @@ std::optional<request_fsm::outcome> request_fsm::hear(std::vector<value> replies
 
 std::optional<request_fsm::outcome> request_fsm::give_up(store::time_point now, bool has_to_ask) const {
   if (stage_ != stage::text) return std::nullopt;
-  const bool is_late = tickets::is_too_late(request_, now);
+  const auto* const plain = std::get_if<tickets::request>(&request_);
+  const bool is_late = plain != nullptr && tickets::is_too_late(*plain, now);
   if (!is_late && !has_to_ask) return std::nullopt;
   const char* const reason = is_late ? "the server did not know the script in time"
                                      : "the server did not know the script, and may grant nothing any more";
@@ -125,7 +126,8 @@ std::optional<request_fsm::outcome> request_fsm::refusal(const std::string& erro
     t.maybe_executed = true;  // the claim is in the queue
   } else {
     redirection_ = redirection_in(error);
-    is_between_servers_ = std::holds_alternative<tickets::renew>(request_) && error.starts_with("TRYAGAIN ");
+    is_between_servers_ =
+        ballots::get_if<tickets::renew>(request_) != nullptr && error.starts_with("TRYAGAIN ");
   }
   if (t.reason.code != errc::wrong_type || name_of(request_).empty()) return t;
   stage_ = stage::type;
@@ -160,9 +162,9 @@ std::optional<request_fsm::outcome> request_fsm::hear_script(const value& reply)
   const auto* at = heard != nullptr ? std::get_if<place>(heard) : nullptr;
   if (at != nullptr && !at->granted && !is_placed_ && channels_ != nullptr && !is_listening()) {
     is_placed_ = true;
-    if (const auto* const made = std::get_if<tickets::acquire>(&request_))
+    if (const auto* const made = ballots::get_if<tickets::acquire>(request_))
       request_ = tickets::look{hold_of(*made->claim, at->token)};
-    else if (const auto* const found = std::get_if<tickets::find>(&request_))
+    else if (const auto* const found = ballots::get_if<tickets::find>(request_))
       request_ = tickets::look{{found->name, found->owner, at->token, found->ttl}};
     stage_ = stage::script;
     return std::nullopt;
@@ -222,7 +224,7 @@ request_fsm::outcome request_fsm::hear_details(const std::vector<value>& replies
   const value& first = replies.front();
   if (listing_->follows && first.is(value::kind::error)) redirection_ = redirection_in(first.text);
   if (redirection_) return request_error_of(first.text);
-  if (auto problem = listing_->hear_details(replies, *in_, std::get<tickets::list>(request_).idle))
+  if (auto problem = listing_->hear_details(replies, *in_, ballots::get_if<tickets::list>(request_)->idle))
     return std::move(*problem);
   return so_far(true);
 }
@@ -238,7 +240,7 @@ bool request_fsm::is_listening() const { return channels_->has(slot_of(lock_key(
 /// A claim that waits hears of its grant on the channel of its slot. It looks after it has begun to listen,
 /// so that it misses nothing. A claim that is granted at once needs no channel.
 bool request_fsm::say_listen(std::string& out) {
-  if (channels_ == nullptr || !std::holds_alternative<tickets::look>(request_) || is_listening())
+  if (channels_ == nullptr || ballots::get_if<tickets::look>(request_) == nullptr || is_listening())
     return false;
   const std::uint16_t slot = slot_of(lock_key());
   append(out, {"SSUBSCRIBE", channel_of(client_, slot)});
@@ -250,7 +252,7 @@ bool request_fsm::say_listen(std::string& out) {
 /// number that is ahead of its clock. It must not forget it before the clock has passed it.
 std::int64_t request_fsm::keep() const {
   const std::int64_t ahead = in_->votes ? dialect::furthest_number.count() : 0;
-  return std::max<std::int64_t>(in_->keep.count(), 2 * milliseconds_in(tickets::longest_ttl(request_))) +
+  return std::max<std::int64_t>(in_->keep.count(), 2 * milliseconds_in(ballots::longest_ttl(request_))) +
          ahead;
 }
 
@@ -264,18 +266,19 @@ class request_fsm::speaker {
         is_paused_{of.paused_ && may_grant(of.request_)},
         keep_{of.keep()} {}
 
+  void operator()(const tickets::request& r) const { std::visit(*this, r); }
   void operator()(const tickets::acquire& r) const {
     say_claim({text::acquire_sha1, text::acquire}, *r.claim, r.claim->wait, std::nullopt);
   }
-  void operator()(const tickets::vote& r) const {
+  void operator()(const ballots::vote& r) const {
     say_claim({quorum_text::claim_sha1, quorum_text::claim}, *r.claim, r.wait, r.number);
   }
   void operator()(const tickets::find& r) const { say_look(r, {}); }
   void operator()(const tickets::look& r) const { say_look(r, r.token ? text_of(r.token) : std::string{}); }
-  void operator()(const tickets::yield& r) const {
+  void operator()(const ballots::yield& r) const {
     say_ballot({quorum_text::yield_sha1, quorum_text::yield}, r.hold, std::to_string(r.grant));
   }
-  void operator()(const tickets::accept& r) const {
+  void operator()(const ballots::accept& r) const {
     say_ballot({quorum_text::accept_sha1, quorum_text::accept}, r.hold, text_of(r.hold.token));
   }
   void operator()(const tickets::renew& r) const {
@@ -294,12 +297,12 @@ class request_fsm::speaker {
                            : script{text::downgrade_sha1, text::downgrade},
             r.owner, 0);
   }
-  void operator()(const tickets::retract& r) const {
+  void operator()(const ballots::retract& r) const {
     say_end({quorum_text::release_sha1, quorum_text::release}, r.hold.owner, r.met_foreign ? 2 : 1);
     say(text_of(r.last));
     if (r.met_foreign) say("foreign");
   }
-  void operator()(const tickets::end_hold& r) const {
+  void operator()(const ballots::end_hold& r) const {
     say_end({quorum_text::end_hold_sha1, quorum_text::end_hold}, r.owner, 1);
     say(text_of(r.last));
   }
@@ -311,7 +314,7 @@ class request_fsm::speaker {
     say(store::text_of(r.metadata));
   }
   void operator()(const tickets::request_release& r) const { say_wish({}, r.first, r.last, r.reason); }
-  void operator()(const tickets::ask_owner& r) const {
+  void operator()(const ballots::ask_owner& r) const {
     say_wish(r.owner.hex(), {}, tickets::last_token, r.reason);
   }
   void operator()(const tickets::force_release& r) const {

@@ -7,10 +7,12 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/link.hpp"
 #include "core/request.hpp"
+#include "stores/quorum/protocol/ballots.hpp"
 #include "stores/redis/protocol/dialect.hpp"
 #include "stores/redis/protocol/failover_guard.hpp"
 #include "stores/redis/protocol/inspection.hpp"
@@ -31,7 +33,7 @@ class request_fsm {
   using outcome = tickets::link::outcome;
 
   /// \param in must outlive the object.
-  request_fsm(tickets::request request, const dialect& in, const owner_id& client);
+  request_fsm(ballots::request request, const dialect& in, const owner_id& client);
 
   /// Appends the commands to send now. \return the number of replies to expect.
   /// \param paused why the server grants nothing now: see failover_guard.
@@ -50,9 +52,10 @@ class request_fsm {
   [[nodiscard]] const std::optional<redis::redirection>& redirection() const { return redirection_; }
   /// Whether a batch of renewals was refused, since its slot is on its way: see moving_renewal.
   [[nodiscard]] bool is_between_servers() const { return is_between_servers_; }
-  [[nodiscard]] const tickets::request& request() const { return request_; }
-  /// The request, to send it there.
-  [[nodiscard]] tickets::request take_request() { return std::move(request_); }
+  /// \pre the server is not one of several that vote.
+  [[nodiscard]] const tickets::request& request() const { return std::get<tickets::request>(request_); }
+  /// The request, to send it there. \pre likewise.
+  [[nodiscard]] tickets::request take_request() { return std::get<tickets::request>(std::move(request_)); }
 
  private:
   enum class stage : std::uint8_t {
@@ -81,7 +84,7 @@ class request_fsm {
   bool say_listen(std::string& out);
   [[nodiscard]] bool is_listening() const;
 
-  tickets::request request_;
+  ballots::request request_;
   const dialect* in_;
   owner_id client_;
   stage stage_ = stage::script;

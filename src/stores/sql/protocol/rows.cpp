@@ -75,7 +75,6 @@ struct reader {
   reply operator()(const tickets::inspect& r) const { return inspected(r, result.rows); }
   reply operator()(const tickets::list& r) const { return listed(r, result.rows); }
   reply operator()(const tickets::renew& /*r*/) const { return nothing{}; }
-  reply operator()(const tickets::to_one_of_several& /*r*/) const { return nothing{}; }
 
  private:
   [[nodiscard]] count number() const { return {static_cast<std::size_t>(number_at(result.rows.at(0), 0))}; }

@@ -171,7 +171,6 @@ struct database::parameters {
   }
   void operator()(const tickets::list& /*r*/) const {}
   void operator()(const tickets::renew& /*r*/) const {}
-  void operator()(const tickets::to_one_of_several& /*r*/) const {}
 
  private:
   void set(const std::string& name, const owner_id& owner, fencing_token token, duration ttl) const {

@@ -45,7 +45,6 @@ struct filed {
   files operator()(const tickets::force_release& /*r*/) const { return {text::force_release, text::serve}; }
   files operator()(const tickets::inspect& /*r*/) const { return {text::inspect}; }
   files operator()(const tickets::list& /*r*/) const { return {text::list}; }
-  files operator()(const tickets::to_one_of_several& /*r*/) const { return {}; }
 };
 
 template <std::size_t... Kinds>

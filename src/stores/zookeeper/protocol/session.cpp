@@ -48,9 +48,6 @@ void session::send(const tickets::request& request, const on_reply& handler) {
     void operator()(const tickets::request_release& r) const { to.request_release(r, handler); }
     void operator()(const tickets::inspect& r) const { to.inspection_.inspect(r, handler); }
     void operator()(const tickets::list& r) const { to.inspection_.list(r, handler); }
-    void operator()(const tickets::to_one_of_several& /*r*/) const {
-      to.time_.at(to.time_.now(), [handler = handler] { handler(tickets::reply{tickets::nothing{}}); });
-    }
   };
   std::visit(dispatch{*this, handler}, request);
 }
