@@ -12,10 +12,10 @@
 
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/redirection.hpp"
+#include "stores/redis/protocol/renewals.hpp"
 #include "stores/redis/protocol/replies.hpp"
 #include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/slot_map.hpp"
-#include "stores/redis/protocol/split_renewal.hpp"
 #include "support/request_form.hpp"
 
 namespace holdfast::redis {

@@ -16,7 +16,6 @@
 #include "holdfast/error.hpp"
 #include "runtime/event_loop.hpp"
 #include "stores/redis/link/cluster/cluster_link.hpp"
-#include "stores/redis/link/cluster/cluster_listing.hpp"
 #include "stores/redis/link/wire.hpp"
 #include "support/request_form.hpp"
 #include "unit/no_threads.hpp"

@@ -2,15 +2,18 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
-#include "stores/redis/link/sentinel/whereabouts.hpp"
+#include "stores/redis/link/sentinel/primary_tracker.hpp"
+#include "stores/redis/link/sentinel/search.hpp"
+#include "stores/redis/link/sentinel/subscription.hpp"
 #include "stores/redis/protocol/replies.hpp"
 #include "stores/redis/protocol/resp.hpp"
-#include "stores/redis/protocol/sentinel_query.hpp"
 #include "stores/redis/protocol/sentinel_replies.hpp"
 
 namespace holdfast::redis {
@@ -32,66 +35,105 @@ value list(std::vector<value> items) { return {kind::list, 0, {}, std::move(item
 value push(std::vector<value> items) { return {kind::push, 0, {}, std::move(items)}; }
 value error_of(std::string s) { return {kind::error, 0, std::move(s), {}}; }
 
-// ---- sentinel_query
+// ---- sentinel_search
 
-class redis_sentinel_query : public testing::Test {
+/// Three Sentinels of a URL, and the servers that they name.
+class redis_sentinel_search : public testing::Test {
  protected:
-  /// The Sentinel that is to be count; nothing for another step.
-  static std::optional<std::size_t> asked_in(const sentinel_query::step& step) {
-    const auto* ask = std::get_if<sentinel_query::ask>(&step);
-    return ask == nullptr ? std::nullopt : std::optional{ask->sentinel};
-  }
-  static std::string server_in(const sentinel_query::step& step) {
-    const auto* connect = std::get_if<sentinel_query::connect>(&step);
-    return connect == nullptr ? "none" : connect->server.place();
-  }
-  static sentinel_query::failed failure_in(const sentinel_query::step& step) {
-    const auto* failed = std::get_if<sentinel_query::failed>(&step);
-    if (failed != nullptr) return *failed;
-    ADD_FAILURE() << "the search goes on";
-    return {};
-  }
-  static failure unreachable() { return {errc::unavailable, "cannot connect: Connection refused"}; }
-  static failure replica() { return {errc::unavailable, "the server is a replica"}; }
+  /// What a Sentinel answers: a server, the names that it knows instead, or nothing.
+  using said = std::variant<server_address, std::vector<std::string>, connection_error>;
 
-  sentinel_query query_{"mymaster", {{"s1", "26379"}, {"s2", "26379"}, {"s3", "26379"}}, {0, 1, 2}};
+  static settings settings_of_three() {
+    settings s;
+    s.sentinel.addresses = {{"s1", "26379"}, {"s2", "26379"}, {"s3", "26379"}};
+    return s;
+  }
+  /// \return why the search has failed; empty: it has not.
+  std::optional<connection_error> run() {
+    steps_.clear();
+    const auto part_of = [](std::size_t parts) { return ", 1 of " + std::to_string(parts); };
+    try {
+      (void)search_.run({[&](std::size_t sentinel, std::size_t parts) {
+                           steps_.push_back("s" + std::to_string(sentinel + 1) + part_of(parts));
+                           return answer_of(sentinel);
+                         },
+                         [&](const sentinel_search::answer& from, std::size_t parts) {
+                           steps_.push_back(from.primary->place() + part_of(parts));
+                           const auto refused = refused_.find(from.primary->place());
+                           if (refused != refused_.end()) throw connection_error{refused->second};
+                           return connection{};
+                         }});
+    } catch (const connection_error& failed) {
+      return failed;
+    }
+    return std::nullopt;
+  }
+  connection_error failed_search() {
+    const auto failed = run();
+    if (failed) return *failed;
+    ADD_FAILURE() << "the search has led to a server";
+    return failure_of({});
+  }
+  static connection_error failure_of(failure reason, bool retryable = true) {
+    return {std::move(reason), retryable};
+  }
+  static connection_error unreachable() {
+    return failure_of({errc::unavailable, "cannot connect: Connection refused"});
+  }
+  static connection_error replica() { return failure_of({errc::unavailable, "the server is a replica"}); }
+  static connection_error wrong_password() {
+    return failure_of({errc::permission_denied, "the server answers: WRONGPASS"}, false);
+  }
+
+  std::vector<said> said_{unreachable(), unreachable(), unreachable()};  // by each Sentinel
+  std::map<std::string, connection_error> refused_;                      // servers that are no primaries
+  std::vector<std::string> steps_;
+
+  const settings settings_ = settings_of_three();
+  sentinel_search search_{settings_, nullptr};
+
+ private:
+  sentinel_search::answer answer_of(std::size_t sentinel) {
+    const said& here = said_.at(sentinel);
+    if (const auto* problem = std::get_if<connection_error>(&here)) throw connection_error{*problem};
+    sentinel_search::answer from;
+    from.sentinel = sentinel;
+    if (const auto* server = std::get_if<server_address>(&here)) from.primary = *server;
+    if (const auto* names = std::get_if<std::vector<std::string>>(&here)) from.names = *names;
+    return from;
+  }
 };
 
-TEST_F(redis_sentinel_query, asks_the_first_and_connects_where_it_says) {
-  EXPECT_EQ(asked_in(query_.begin()), 0U);
-  EXPECT_EQ(server_in(query_.on_address(current)), "10.0.0.2:6379");
-  EXPECT_EQ(query_.current(), 0U);
+TEST_F(redis_sentinel_search, asks_the_first_and_connects_where_it_says) {
+  said_[0] = current;
+  EXPECT_FALSE(run());
+  EXPECT_THAT(steps_, ElementsAre("s1, 1 of 4", "10.0.0.2:6379, 1 of 2"));
 }
 
-TEST_F(redis_sentinel_query, asks_in_the_order_given) {
-  sentinel_query query{"mymaster", {{"s1", "1"}, {"s2", "2"}, {"s3", "3"}}, {2, 0, 1}};
-  EXPECT_EQ(asked_in(query.begin()), 2U);
-  EXPECT_EQ(asked_in(query.on_no_answer(unreachable(), true)), 0U);
-  EXPECT_EQ(asked_in(query.on_no_answer(unreachable(), true)), 1U);
-  EXPECT_EQ(query.current(), 1U);
+TEST_F(redis_sentinel_search, leaves_time_for_the_other_sentinels_and_for_the_server) {
+  said_ = {unreachable(), former, current};
+  refused_.emplace(former.place(), replica());
+  EXPECT_FALSE(run());
+  EXPECT_THAT(steps_, ElementsAre("s1, 1 of 4", "s2, 1 of 3", "10.0.0.1:6379, 1 of 2", "s3, 1 of 2",
+                                  "10.0.0.2:6379, 1 of 1"));
 }
 
-TEST_F(redis_sentinel_query, leaves_time_for_the_other_sentinels_and_for_the_server) {
-  EXPECT_EQ(std::get<sentinel_query::ask>(query_.begin()).parts, 4U);
-  EXPECT_EQ(std::get<sentinel_query::ask>(query_.on_no_answer(unreachable(), true)).parts, 3U);
-  EXPECT_EQ(std::get<sentinel_query::connect>(query_.on_address(former)).parts, 2U);
-  EXPECT_EQ(std::get<sentinel_query::ask>(query_.on_refused(replica(), true)).parts, 2U);
-  EXPECT_EQ(std::get<sentinel_query::connect>(query_.on_address(current)).parts, 1U);
+TEST_F(redis_sentinel_search, asks_the_one_first_that_was_of_use_and_those_last_that_were_not) {
+  said_ = {unreachable(), std::vector<std::string>{}, current};
+  EXPECT_FALSE(run());
+  said_[2] = unreachable();
+  EXPECT_TRUE(run());
+  EXPECT_THAT(steps_, ElementsAre("s3, 1 of 4", "s1, 1 of 3", "s2, 1 of 2"));
+  search_.put(1, true);
+  EXPECT_TRUE(run());
+  EXPECT_THAT(steps_, ElementsAre("s2, 1 of 4", "s3, 1 of 3", "s1, 1 of 2"));
 }
 
-TEST_F(redis_sentinel_query, asks_the_next_where_the_server_is_no_primary) {
-  (void)query_.begin();
-  (void)query_.on_address(former);
-  EXPECT_EQ(asked_in(query_.on_refused(replica(), true)), 1U);
-  EXPECT_EQ(server_in(query_.on_address(current)), "10.0.0.2:6379");
-}
-
-TEST_F(redis_sentinel_query, tries_no_server_twice) {
-  (void)query_.begin();
-  (void)query_.on_address(former);
-  (void)query_.on_refused(replica(), true);
-  EXPECT_EQ(asked_in(query_.on_address(former)), 2U);
-  const auto failed = failure_in(query_.on_address(former));
+TEST_F(redis_sentinel_search, tries_no_server_twice) {
+  said_ = {former, former, former};
+  refused_.emplace(former.place(), replica());
+  const auto failed = failed_search();
+  EXPECT_THAT(steps_, ElementsAre("s1, 1 of 4", "10.0.0.1:6379, 1 of 2", "s2, 1 of 3", "s3, 1 of 2"));
   EXPECT_TRUE(failed.retryable);
   EXPECT_EQ(failed.reason.code, errc::unavailable);
   EXPECT_THAT(failed.reason.message,
@@ -99,12 +141,10 @@ TEST_F(redis_sentinel_query, tries_no_server_twice) {
                         "too; s3:26379 names 10.0.0.1:6379 too"));
 }
 
-TEST_F(redis_sentinel_query, says_what_became_of_each) {
-  (void)query_.begin();
-  (void)query_.on_no_answer(unreachable(), true);
-  (void)query_.on_unknown({"other", "third"});
-  (void)query_.on_address(former);
-  const auto failed = failure_in(query_.on_refused(replica(), true));
+TEST_F(redis_sentinel_search, says_what_became_of_each) {
+  said_ = {unreachable(), std::vector<std::string>{"other", "third"}, former};
+  refused_.emplace(former.place(), replica());
+  const auto failed = failed_search();
   EXPECT_TRUE(failed.retryable);
   EXPECT_EQ(failed.reason.code, errc::unavailable);
   EXPECT_THAT(failed.reason.message,
@@ -113,69 +153,46 @@ TEST_F(redis_sentinel_query, says_what_became_of_each) {
                     HasSubstr("s3:26379 names 10.0.0.1:6379: the server is a replica")));
 }
 
-TEST_F(redis_sentinel_query, is_not_repeated_where_no_sentinel_knows_the_name) {
-  (void)query_.begin();
-  (void)query_.on_unknown({"other"});
-  (void)query_.on_unknown({});
-  const auto failed = failure_in(query_.on_unknown({"other"}));
+TEST_F(redis_sentinel_search, is_not_repeated_where_no_sentinel_knows_the_name) {
+  said_ = {std::vector<std::string>{"other"}, std::vector<std::string>{}, std::vector<std::string>{"other"}};
+  const auto failed = failed_search();
   EXPECT_FALSE(failed.retryable);
   EXPECT_EQ(failed.reason.code, errc::invalid_url);
   EXPECT_THAT(failed.reason.message, HasSubstr("correct the name of the primary in the store's URL"));
 }
 
-TEST_F(redis_sentinel_query, is_repeated_where_a_sentinel_may_still_know_the_name) {
-  (void)query_.begin();
-  (void)query_.on_unknown({});
-  (void)query_.on_no_answer(unreachable(), true);
-  EXPECT_TRUE(failure_in(query_.on_unknown({})).retryable);
+TEST_F(redis_sentinel_search, is_repeated_where_a_sentinel_may_still_know_the_name) {
+  said_ = {std::vector<std::string>{}, unreachable(), std::vector<std::string>{}};
+  EXPECT_TRUE(failed_search().retryable);
 }
 
-TEST_F(redis_sentinel_query, is_not_repeated_where_all_refuse_the_login) {
-  const failure refused{errc::permission_denied, "the server answers: WRONGPASS"};
-  (void)query_.begin();
-  (void)query_.on_no_answer(refused, false);
-  (void)query_.on_no_answer(refused, false);
-  const auto failed = failure_in(query_.on_no_answer(refused, false));
+TEST_F(redis_sentinel_search, is_not_repeated_where_all_refuse_the_login) {
+  said_ = {wrong_password(), wrong_password(), wrong_password()};
+  const auto failed = failed_search();
   EXPECT_FALSE(failed.retryable);
   EXPECT_EQ(failed.reason.code, errc::permission_denied);
 }
 
-TEST_F(redis_sentinel_query, is_not_repeated_where_the_primary_refuses_the_login) {
-  const failure refused{errc::permission_denied, "the server answers: WRONGPASS"};
-  (void)query_.begin();
-  (void)query_.on_address(current);
-  (void)query_.on_refused(refused, false);
-  (void)query_.on_address(current);
-  const auto failed = failure_in(query_.on_address(current));
+TEST_F(redis_sentinel_search, is_not_repeated_where_the_primary_refuses_the_login) {
+  said_ = {current, current, current};
+  refused_.emplace(current.place(), wrong_password());
+  const auto failed = failed_search();
   EXPECT_FALSE(failed.retryable);
   EXPECT_EQ(failed.reason.code, errc::permission_denied);
 }
 
-TEST_F(redis_sentinel_query, repeats_no_more_than_a_part_of_an_error) {
-  (void)query_.begin();
-  (void)query_.on_no_answer({errc::unavailable, std::string(10'000, 'x') + "\x1b[2J\n"}, true);
-  (void)query_.on_no_answer({errc::unavailable, "a\nb\x1b[2J"}, true);
-  const auto failed = failure_in(query_.on_no_answer(unreachable(), true));
-  EXPECT_LT(failed.reason.message.size(), 1'000U);
-  EXPECT_THAT(failed.reason.message,
-              AllOf(Not(HasSubstr("\n")), Not(HasSubstr("\x1b")), HasSubstr("a?b?[2J")));
+TEST_F(redis_sentinel_search, ends_when_the_client_is_closed) {
+  said_[0] = failure_of({errc::closed, "the client is closed"}, false);
+  EXPECT_EQ(failed_search().reason.code, errc::closed);
+  EXPECT_EQ(steps_.size(), 1U);
 }
 
-// ---- sentinel_order
-
-TEST(redis_sentinel_order, has_the_one_that_was_of_use_first) {
-  sentinel_order order{3};
-  EXPECT_THAT(order.indices(), ElementsAre(0, 1, 2));
-  order.put_first(2);
-  EXPECT_THAT(order.indices(), ElementsAre(2, 0, 1));
-  order.put_last(2);
-  EXPECT_THAT(order.indices(), ElementsAre(0, 1, 2));
-  order.put_last(0);
-  EXPECT_THAT(order.indices(), ElementsAre(1, 2, 0));
-  order.put_first(1);
-  order.put_first(7);
-  order.put_last(7);
-  EXPECT_THAT(order.indices(), ElementsAre(1, 2, 0));
+TEST_F(redis_sentinel_search, repeats_no_more_than_a_part_of_an_error) {
+  said_[0] = failure_of({errc::unavailable, std::string(10'000, 'x') + "\x1b[2J\n"});
+  said_[1] = failure_of({errc::unavailable, "a\nb\x1b[2J"});
+  const std::string text = failed_search().reason.message;
+  EXPECT_LT(text.size(), 1'000U);
+  EXPECT_THAT(text, AllOf(Not(HasSubstr("\n")), Not(HasSubstr("\x1b")), HasSubstr("a?b?[2J")));
 }
 
 // ---- replies

@@ -5,8 +5,6 @@
 
 #include "runtime/event_loop.hpp"
 #include "stores/redis/link/dial.hpp"
-#include "stores/redis/link/self_description.hpp"
-#include "stores/redis/protocol/failover_guard.hpp"
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/quorum_scripts.hpp"
 #include "stores/redis/protocol/resp.hpp"
@@ -69,14 +67,13 @@ class quorum_link::server final : private redis::node::parent {
                                   redis::io_deadline{in_.settings_.connect_limit, stop}, to.wishes());
     const runtime::core_lock now{in_.loop()};
     run_ = made.quorum.run;
-    if (auto refusal = in_.coordinator_.on_hello(index_, redis::description_of(made.quorum.set, run_)))
+    if (auto refusal = in_.coordinator_.on_hello(index_, made.quorum))
       throw runtime::connection_error{std::move(*refusal), false};
     return made;
   }
   void push(std::unique_ptr<redis::pending_command> c) {
-    node_->push(std::move(c), true);
-    in_.unflushed_.add(node_);
-    in_.kick_soon();
+    node_->push(std::move(c));
+    on_queued(*node_);
   }
   /// The server does not repeat the notifications of the time without a connection.
   void on_connected(redis::node& /*to*/, bool again) override {
@@ -94,7 +91,7 @@ class quorum_link::server final : private redis::node::parent {
   }
   void on_changes(const redis::changes& of) override { ring_for(of, in_.watchers()); }
   void on_queued(redis::node& /*at*/) override {
-    in_.unflushed_.add(node_);
+    in_.add_unflushed(node_);
     in_.kick_soon();
   }
   [[nodiscard]] std::string place() const override { return node_->at().place(); }
@@ -106,8 +103,7 @@ class quorum_link::server final : private redis::node::parent {
 };
 
 quorum_link::quorum_link(runtime::event_loop& loop, redis::settings s)
-    : notifying_link{loop},
-      settings_{std::move(s)},
+    : node_link{loop, std::move(s)},
       coordinator_{loop,
                    {.places = places_of(settings_.quorum),
                     .silence = settings_.node_timeout,
@@ -115,7 +111,6 @@ quorum_link::quorum_link(runtime::event_loop& loop, redis::settings s)
                     .furthest = redis::dialect::furthest_number,
                     .connecting = settings_.connect_limit},
                    *this} {
-  if (settings_.tls.on) secure_ = std::make_unique<redis::tls_context>(settings_);
   for (std::size_t i = 0; i < settings_.quorum.size(); ++i)
     servers_.push_back(std::make_unique<server>(*this, i, settings_.quorum[i]));
   try {
@@ -138,25 +133,16 @@ void quorum_link::shut() {
 }
 
 void quorum_link::send(tickets::request request, on_reply handler) {
-  if (auto refusal = redis::outlasts_guard(request, settings_.speech)) {
-    loop().at(loop().now(), [handler = std::move(handler), reason = std::move(*refusal)] {
-      handler(store::request_error{reason});
-    });
-    return;
-  }
+  if (refuses(request, handler)) return;
   is_called_ = true;
   coordinator_.send(std::move(request), std::move(handler));
   is_called_ = false;
 }
 
 void quorum_link::send_to(std::size_t to, ballots::request request, on_reply handler) {
-  const auto& node = servers_.at(to)->node();
-  const bool urgent = !ballots::is_release(request);
-  auto c = std::make_unique<redis::pending_command>();
-  c->fsm.emplace(std::move(request), settings_.speech, client_);
-  c->handler = std::move(handler);
-  node->push(std::move(c), urgent);
-  unflushed_.add(node);
+  const node_ptr& node = servers_.at(to)->node();
+  node->push(command_of(std::move(request), std::move(handler)));
+  add_unflushed(node);
   if (!is_called_) kick_soon();
 }
 
@@ -173,21 +159,5 @@ void quorum_link::leave(std::size_t to, const std::string& set) { servers_.at(to
 void quorum_link::track(const store::watched& target, bool on) {
   for (const auto& each : servers_) each->node()->track(target, on);
 }
-
-// ---- I/O
-
-/// What a handler has sent has no caller that would send it.
-void quorum_link::kick_soon() {
-  loop().defer([this] { kick(); });
-}
-
-void quorum_link::help(store::caller& caller) { unflushed_.help(caller, reader()); }
-
-bool quorum_link::drive() {
-  unflushed_.drive();
-  return false;
-}
-
-void quorum_link::kick() { unflushed_.kick(); }
 
 }  // namespace holdfast::quorum

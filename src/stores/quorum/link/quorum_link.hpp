@@ -7,15 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/owner_id.hpp"
-#include "runtime/notifying_link.hpp"
 #include "stores/quorum/protocol/ballots.hpp"
 #include "stores/quorum/protocol/coordinator.hpp"
-#include "stores/redis/link/node.hpp"
+#include "stores/redis/link/node_link.hpp"
 #include "stores/redis/link/settings.hpp"
-#include "stores/redis/link/stream.hpp"
-#include "stores/redis/link/unflushed_nodes.hpp"
-#include "stores/redis/protocol/server_address.hpp"
 
 namespace holdfast::quorum {
 
@@ -23,7 +18,7 @@ namespace holdfast::quorum {
 /// says what is sent to which.
 ///
 /// All servers share one connection_reader. One that cannot be reached is tried again by its node.
-class quorum_link final : public runtime::notifying_link, private transport {
+class quorum_link final : public redis::node_link, private transport {
  public:
   using on_reply = tickets::link::on_reply;
 
@@ -37,9 +32,6 @@ class quorum_link final : public runtime::notifying_link, private transport {
   void when_delivered(std::function<void()> action) override {
     coordinator_.when_delivered(std::move(action));
   }
-  void help(store::caller& caller) override;
-  bool drive() override;
-  void kick() override;
   /// Ends the link's threads. Nothing is delivered afterwards. Idempotent.
   void shut() override;
 
@@ -53,16 +45,10 @@ class quorum_link final : public runtime::notifying_link, private transport {
   void notify(const store::notification& n) override { pass_on({n}); }
   void join(std::size_t to, const std::string& set) override;
   void leave(std::size_t to, const std::string& set) override;
-  void kick_soon();
 
-  const redis::settings settings_;
-  const owner_id client_ = owner_id::random();
-  std::unique_ptr<redis::tls_context> secure_;
   std::vector<std::unique_ptr<server>> servers_;
   coordinator coordinator_;
   bool is_called_ = false;  // under the core lock: whoever calls sends what is queued
-
-  redis::unflushed_nodes unflushed_;
 };
 
 }  // namespace holdfast::quorum

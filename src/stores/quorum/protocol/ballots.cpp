@@ -7,6 +7,11 @@ bool is_release(const request& r) {
   return plain != nullptr ? tickets::is_release(*plain) : std::holds_alternative<retract>(r);
 }
 
+bool is_too_late(const request& r, store::time_point now) {
+  const auto* const plain = std::get_if<tickets::request>(&r);
+  return plain != nullptr && tickets::is_too_late(*plain, now);
+}
+
 duration longest_ttl(const request& r) {
   if (const auto* const plain = std::get_if<tickets::request>(&r)) return tickets::longest_ttl(*plain);
   return std::visit(

@@ -58,6 +58,7 @@ template <class Kind>
 
 // As those of tickets::request:
 [[nodiscard]] bool is_release(const request& r);
+[[nodiscard]] bool is_too_late(const request& r, store::time_point now);
 [[nodiscard]] duration longest_ttl(const request& r);
 [[nodiscard]] std::string_view name_of(const request& r);
 

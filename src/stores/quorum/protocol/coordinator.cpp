@@ -15,7 +15,11 @@ using tickets::request;
 
 namespace {
 
-constexpr duration join_again = std::chrono::seconds{1};  // a write of the set that has failed
+using namespace std::chrono_literals;
+
+constexpr duration join_again = 1s;      // a write of the set that has failed
+constexpr duration first_pause = 200ms;  // after a withdrawal that failed
+constexpr duration longest_pause = 800ms;
 
 }  // namespace
 
@@ -35,7 +39,6 @@ coordinator::coordinator(store::scheduler& on, voting_terms of, transport& to)
     : terms_{std::move(of)},
       to_{to},
       rounds_{on, terms_, to},
-      withdrawals_{rounds_, [this](const owner_id& owner) { return claims_.contains(owner); }},
       set_{terms_.places},
       admission_{to.keeps_sets() ? admission::hearing : admission::admitted} {}
 
@@ -66,8 +69,26 @@ void coordinator::dispatch(request r, on_reply done) {
       if (const claim_ptr c = to.find(r.owner)) r.metadata = c->machine.annotate(std::move(r.metadata));
       to.change(r, std::move(done));
     }
-    void operator()(const tickets::force_release& r) { to.force_release(r, std::move(done)); }
-    void operator()(const tickets::request_release& r) { to.request_release(r, std::move(done)); }
+    /// By the owners of the holds: a server that has granted a claim may not know its final token. No claim's
+    /// number is above its token.
+    void operator()(const tickets::force_release& r) {
+      to.for_each_hold(
+          r.name, r.first, r.last,
+          [name = r.name](const owner_id& owner, fencing_token token) {
+            return ballots::end_hold{name, owner, token};
+          },
+          "a client of another library holds the lock, and Holdfast leaves its keys alone; delete them on "
+          "the servers if no program works under that lock",
+          std::move(done));
+    }
+    void operator()(const tickets::request_release& r) {
+      to.for_each_hold(
+          r.name, r.first, r.last,
+          [name = r.name, reason = r.reason](const owner_id& owner, fencing_token /*token*/) {
+            return ballots::ask_owner{name, owner, reason};
+          },
+          "a client of another library holds the lock, which cannot be asked", std::move(done));
+    }
     void operator()(const tickets::inspect& r) { to.inspect(r, std::move(done)); }
     void operator()(const tickets::list& r) {
       to.view<std::vector<lock_summary>>(
@@ -308,19 +329,37 @@ void coordinator::refuse(const claim_ptr& c, const failure& reason) {
 
 // ---- holds
 
-/// A hold is kept if a majority has kept it, and lost if a majority cannot be reached any more. The last
-/// renewal is of a hold that nobody keeps any more, until it ends by itself. A server that does not hear of
-/// it lets the hold end with the ttl of its last renewal; the others decide. If a majority has lost it, the
-/// rest of the servers keep it all the same: those that have forgotten it grant nothing yet.
+/// A hold is kept if a majority has kept it, and lost if a majority cannot be reached any more.
 void coordinator::renew(const tickets::renew& batch, on_reply done) {
-  if (batch.is_last) {
-    forget(batch.holds.front().owner);
-    return withdrawals_.send_last(batch, renewal_of(batch.holds, nullptr), std::move(done));
-  }
+  if (batch.is_last) return renew_last(batch, std::move(done));
   const auto at_server = [this](const owner_id& owner, std::size_t server, bool has_it) {
     claim_at_missing(owner, server, has_it);
   };
   rounds_.ask_all(batch, renewal_of(batch.holds, at_server), std::move(done));
+}
+
+/// Of a hold that nobody keeps any more, until it ends by itself. A server that does not hear of it lets the
+/// hold end with the ttl of its last renewal; the others decide. If a majority has lost it, the rest of the
+/// servers keep it all the same: those that have forgotten it grant nothing yet. The claim is withdrawn from
+/// each server at which it still waits: it would be granted later, to nobody.
+void coordinator::renew_last(const tickets::renew& batch, on_reply done) {
+  const store::hold& rests = batch.holds.front();
+  forget(rests.owner);
+  const auto w = std::make_shared<const withdrawal>(
+      withdrawal{{rests, rounds_.clocks().last()}, rounds_.now() + rests.ttl});
+  const auto withdrawn = std::make_shared<std::vector<char>>(rounds_.servers(), false);
+  rounds_.ask_all(
+      batch,
+      [this, w, withdrawn, decide = renewal_of(batch.holds, nullptr)](const outcomes& heard, bool is_last) {
+        auto decided = decide(heard, is_last);
+        for (std::size_t i = 0; i < heard.size(); ++i) {
+          const auto* const k = reply_in<tickets::kept>(heard[i]);
+          const bool is_missing = k != nullptr && k->unsure.empty() && !k->each.front();
+          if (is_missing && !std::exchange(withdrawn->at(i), true)) withdraw_at(i, w, first_pause);
+        }
+        return decided;
+      },
+      std::move(done));
 }
 
 /// What a majority says of a renewal. \param at_server called once for each hold and each server that has
@@ -386,6 +425,9 @@ void coordinator::claim_at_missing(const owner_id& owner, std::size_t server, bo
   });
 }
 
+/// A release goes to all servers, and is repeated at each until it has confirmed it, or the ttl has ended the
+/// claim there. It names the largest number that was drawn: the owner may claim again while the release is
+/// still on its way.
 /// \param was_held a holder of another library may have ended a hold of ours, and no claim that waits.
 void coordinator::end(store::hold h, bool was_held, on_reply done) {
   bool met_foreign = false;
@@ -394,7 +436,35 @@ void coordinator::end(store::hold h, bool was_held, on_reply done) {
     met_foreign = was_held && c->machine.has_met_foreign();
     forget(h.owner);
   }
-  withdrawals_.send({std::move(h), rounds_.clocks().last(), met_foreign}, std::move(done));
+  const time_point give_up = rounds_.now() + h.ttl;
+  const auto w = std::make_shared<const withdrawal>(
+      withdrawal{{std::move(h), rounds_.clocks().last(), met_foreign}, give_up});
+  rounds_.ask_all(
+      w->request,
+      [this](const outcomes& heard, bool is_last) -> std::optional<outcome> {
+        const std::size_t ended = count_of<tickets::done>(heard);
+        if (ended + count_of<tickets::nothing>(heard) >= rounds_.majority())
+          return ended != 0 ? tickets::reply{tickets::done{}} : tickets::reply{tickets::nothing{}};
+        if (is_last || rounds_.has_failed(heard)) return rounds_.too_few(heard, is_last);
+        return std::nullopt;
+      },
+      std::move(done), [this, w](std::size_t server) { withdraw_again(server, w, first_pause); });
+}
+
+/// A claim that its owner has made again since ends the former one on every server to which it comes, and is
+/// withdrawn itself.
+void coordinator::withdraw_at(std::size_t server, const withdrawal_ptr& w, duration pause) {
+  if (claims_.contains(w->request.hold.owner)) return;
+  rounds_.send_to(server, w->request, [this, server, w, pause](const outcome& o) {
+    if (std::holds_alternative<store::request_error>(o)) withdraw_again(server, w, pause);
+  });
+}
+
+/// At a server that has not confirmed it. Ever more rarely: one that is dead costs little.
+void coordinator::withdraw_again(std::size_t server, const withdrawal_ptr& w, duration pause) {
+  if (rounds_.now() + pause > w->give_up) return;
+  rounds_.after(
+      pause, [this, server, w, next = std::min(2 * pause, longest_pause)] { withdraw_at(server, w, next); });
 }
 
 /// Changes a hold on a majority.
@@ -440,28 +510,6 @@ void coordinator::inspect(const tickets::inspect& r, on_reply done) {
   view<std::optional<lock_state>>(
       r, [this, name = r.name](const state_answers& all) { return view_of(name, all, rounds_.majority()); },
       std::move(done));
-}
-
-/// By the owners of the holds: a server that has granted a claim may not know its final token. No claim's
-/// number is above its token.
-void coordinator::force_release(const tickets::force_release& r, on_reply done) {
-  for_each_hold(
-      r.name, r.first, r.last,
-      [name = r.name](const owner_id& owner, fencing_token token) {
-        return ballots::end_hold{name, owner, token};
-      },
-      "a client of another library holds the lock, and Holdfast leaves its keys alone; delete them on the "
-      "servers if no program works under that lock",
-      std::move(done));
-}
-
-void coordinator::request_release(const tickets::request_release& r, on_reply done) {
-  for_each_hold(
-      r.name, r.first, r.last,
-      [name = r.name, reason = r.reason](const owner_id& owner, fencing_token /*token*/) {
-        return ballots::ask_owner{name, owner, reason};
-      },
-      "a client of another library holds the lock, which cannot be asked", std::move(done));
 }
 
 /// Sends a request for each hold of the name with these tokens. \param foreign says that there is none, but

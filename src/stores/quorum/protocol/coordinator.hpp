@@ -17,8 +17,6 @@
 #include "stores/quorum/protocol/contender.hpp"
 #include "stores/quorum/protocol/rounds.hpp"
 #include "stores/quorum/protocol/server_set.hpp"
-#include "stores/quorum/protocol/transport.hpp"
-#include "stores/quorum/protocol/withdrawals.hpp"
 
 namespace holdfast::quorum {
 
@@ -67,6 +65,12 @@ class coordinator {
  private:
   struct claimed;
   using claim_ptr = std::shared_ptr<claimed>;
+  /// A claim that ends, on every server.
+  struct withdrawal {
+    ballots::retract request;
+    time_point give_up;  // its ttl has ended it by then
+  };
+  using withdrawal_ptr = std::shared_ptr<const withdrawal>;
   /// Before the first claim all servers are asked which set they keep.
   enum class admission : std::uint8_t {
     hearing,   // servers that have said nothing are waited for
@@ -93,18 +97,19 @@ class coordinator {
   void refuse(const claim_ptr& c, const failure& reason);
 
   void renew(const tickets::renew& batch, on_reply done);
+  void renew_last(const tickets::renew& batch, on_reply done);
   [[nodiscard]] rounds::decision renewal_of(
       std::vector<store::hold> holds,
       std::function<void(const owner_id&, std::size_t server, bool has_it)> at_server) const;
   [[nodiscard]] bool counts(const owner_id& owner, std::size_t server) const;
   void claim_at_missing(const owner_id& owner, std::size_t server, bool has_it);
   void end(store::hold h, bool was_held, on_reply done);
+  void withdraw_at(std::size_t server, const withdrawal_ptr& w, duration pause);
+  void withdraw_again(std::size_t server, const withdrawal_ptr& w, duration pause);
   void change(const tickets::request& r, on_reply done);
   template <class Answer, class View>
   void view(const tickets::request& r, const View& view_of, on_reply done);
   void inspect(const tickets::inspect& r, on_reply done);
-  void force_release(const tickets::force_release& r, on_reply done);
-  void request_release(const tickets::request_release& r, on_reply done);
   using request_for = std::function<ballots::request(const owner_id&, fencing_token)>;
   void for_each_hold(const std::string& name, fencing_token first, fencing_token last, request_for about,
                      const char* foreign, on_reply done);
@@ -113,7 +118,6 @@ class coordinator {
   const voting_terms terms_;
   transport& to_;
   rounds rounds_;
-  withdrawals withdrawals_;
   server_set set_;
   std::unordered_map<owner_id, claim_ptr> claims_;
   std::vector<std::pair<store::claim_ptr, on_reply>> parked_;  // until the servers and their clocks are known

@@ -1,13 +1,18 @@
 #pragma once
 
+#include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "runtime/io_deadline.hpp"
+#include "stores/quorum/protocol/server_set.hpp"
+#include "stores/redis/link/settings.hpp"
 #include "stores/redis/link/stream.hpp"
 #include "stores/redis/protocol/failover_guard.hpp"
 #include "stores/redis/protocol/resp.hpp"
-#include "stores/redis/protocol/value.hpp"
 
 namespace holdfast::redis {
 
@@ -21,11 +26,33 @@ struct connection {
   std::string kill;
   failover_guard guard;
   bool has_answered_guard = false;  // whether it grants is known
-  struct {
-    value set;                      // the reply to GET of quorum_key
-    std::string run;                // the id of the server's process; empty: not told
-  } quorum;                         // where the server is one of several
+  quorum::self_description quorum;  // where the server is one of several
   bool has_shard_channels = false;  // the server is one of a cluster, and has Redis 7's sharded channels
 };
+
+/// The first commands of a connection and their replies, as a blocking exchange.
+class introduction {
+ public:
+  introduction(connection& with, const runtime::io_deadline& limit) : with_{with}, limit_{limit} {}
+
+  /// \throws connection_error.
+  void send(std::string_view bytes);
+  /// The next reply. Notifications that come before it are kept in the connection.
+  /// \throws connection_error, parser::garbage.
+  [[nodiscard]] value hear();
+  /// One command and its reply.
+  [[nodiscard]] value ask(std::initializer_list<std::string_view> arguments);
+
+ private:
+  connection& with_;
+  const runtime::io_deadline& limit_;
+};
+
+/// Appends the greeting, which logs in if there is anybody to log in.
+void append_hello(std::string& out, const std::optional<login_data>& login);
+/// \throws connection_error where the reply is an error: without the password, which some servers repeat.
+void require_no_error(const value& reply, const std::optional<login_data>& login);
+/// A field of what HELLO answers; null where it is not there.
+[[nodiscard]] const value* field_of(const value& hello, std::string_view name);
 
 }  // namespace holdfast::redis

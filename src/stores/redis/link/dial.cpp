@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "stores/redis/link/introduction.hpp"
-#include "stores/redis/link/socket.hpp"
 #include "stores/redis/protocol/request_fsm.hpp"
 #include "stores/redis/protocol/sentinel_replies.hpp"
 
@@ -47,10 +45,7 @@ bool has_shard_channels(const value& hello) {
 
 /// The URL for a Sentinel, with the names of what it monitors, if it tells them.
 [[noreturn]] void refuse_sentinel(const settings& in, const server_address& to, introduction& talk) {
-  std::string question;
-  append_names_question(question);
-  talk.send(question);
-  const std::vector<std::string> names = primary_names_in(talk.hear());
+  const std::vector<std::string> names = primary_names_in(talk.ask({"SENTINEL", "MASTERS"}));
   std::string text = "the server is a Sentinel, which keeps no locks; write " +
                      std::string{in.tls.on ? "rediss" : "redis"} + "+sentinel://" + to.place() + "/" +
                      (names.empty() ? "PRIMARY" : names.front());
@@ -86,10 +81,7 @@ void require_primary(const settings& to, const value& hello, introduction& talk,
     role = field->text;
   } else if (to.has_sentinels()) {  // a Sentinel may be late, or lie: the server has to say it
     source = "ROLE";
-    std::string question;
-    append(question, {"ROLE"});
-    talk.send(question);
-    const value reply = talk.hear();
+    const value reply = talk.ask({"ROLE"});
     require_no_error(reply, login);
     role = reply.items.empty() ? "replica" : reply.items[0].text;
     if (role != "master") role = "replica";
@@ -117,12 +109,22 @@ void ask_who_it_is(connection& made, introduction& talk, const std::string& pref
   append(question, {"INFO", "server"});
   append(question, {"CONFIG", "GET", "*append*"});
   talk.send(question);
-  made.quorum.set = talk.hear();
-  made.quorum.run = run_id_in(talk.hear());
+  const value set = talk.hear();
+  made.quorum = description_of(set, run_id_in(talk.hear()));
   writes = kept_writes_in(talk.hear());
 }
 
 }  // namespace
+
+quorum::self_description description_of(const value& set, std::string run) {
+  quorum::self_description said;
+  said.run = std::move(run);
+  if (set.is(value::kind::text))
+    said.set = set.text;
+  else
+    said.keeps_set = set.is(value::kind::null);
+  return said;
+}
 
 connection dial(const settings& in, const server_address& to, const tls_context* secure, io_deadline limit,
                 const wishes& of) {

@@ -21,6 +21,10 @@ struct wishes {
   std::string known_marker;  // a copy of what it said on the connection before
 };
 
+/// What one of several servers says of itself. An error to the question leaves the client unchecked there.
+/// \param set the reply to GET of quorum_key. \param run the id of the server's process; empty: not told.
+[[nodiscard]] quorum::self_description description_of(const value& set, std::string run);
+
 /// Connects to a server and introduces itself. Blocks.
 /// \param secure null: no TLS. \throws connection_error, parser::garbage.
 [[nodiscard]] connection dial(const settings& in, const server_address& to, const tls_context* secure,

@@ -1,18 +1,14 @@
 #include "stores/redis/link/link.hpp"
 
-#include <optional>
 #include <utility>
 
 #include "runtime/event_loop.hpp"
-#include "stores/redis/protocol/failover_guard.hpp"
 
 namespace holdfast::redis {
 
 link::link(runtime::event_loop& loop, settings s)
-    : notifying_link{loop},
-      settings_{std::move(s)},
+    : node_link{loop, std::move(s)},
       server_{loop, reader(), settings_, settings_.server, settings_.place(), client_, *this} {
-  if (settings_.tls.on) secure_ = std::make_unique<tls_context>(settings_);
   if (settings_.has_sentinels()) {
     tracker_ = std::make_unique<primary_tracker>(
         loop, reader(), settings_, secure_.get(),
@@ -35,17 +31,7 @@ void link::shut() {
 }
 
 void link::send(tickets::request request, on_reply handler) {
-  if (auto refusal = outlasts_guard(request, settings_.speech)) {
-    loop().at(loop().now(), [handler = std::move(handler), reason = std::move(*refusal)] {
-      handler(store::request_error{reason});
-    });
-    return;
-  }
-  const bool urgent = !tickets::is_release(request);
-  auto c = std::make_unique<pending_command>();
-  c->fsm.emplace(std::move(request), settings_.speech, client_);
-  c->handler = std::move(handler);
-  server_.push(std::move(c), urgent);
+  if (!refuses(request, handler)) server_.push(command_of(std::move(request), std::move(handler)));
 }
 
 connection link::connect(node& to, int stop) {

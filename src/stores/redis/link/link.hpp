@@ -3,19 +3,17 @@
 #include <memory>
 #include <string>
 
-#include "base/owner_id.hpp"
 #include "core/request.hpp"
-#include "runtime/notifying_link.hpp"
 #include "stores/redis/link/node.hpp"
+#include "stores/redis/link/node_link.hpp"
 #include "stores/redis/link/sentinel/primary_tracker.hpp"
 #include "stores/redis/link/settings.hpp"
-#include "stores/redis/link/stream.hpp"
 
 namespace holdfast::redis {
 
 /// Carries requests to a Redis server, over one multiplexed connection for all commands and notifications of
 /// a client. With Sentinels, the server is the primary that they name.
-class link final : public runtime::notifying_link, private node::parent {
+class link final : public node_link, private node::parent {
  public:
   /// Begins to connect. \throws holdfast::error for certificates that cannot be read.
   link(runtime::event_loop& loop, settings s);
@@ -46,9 +44,6 @@ class link final : public runtime::notifying_link, private node::parent {
 
   void track(const store::watched& target, bool on) override { server_.track(target, on); }
 
-  const settings settings_;
-  const owner_id client_ = owner_id::random();
-  std::unique_ptr<tls_context> secure_;
   std::unique_ptr<primary_tracker> tracker_;  // null: the URL names the server itself
   node server_;
 };

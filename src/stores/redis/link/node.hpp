@@ -81,7 +81,10 @@ class node final : private runtime::multiplexed_connection<wire>::protocol {
   void stop();
   void close(const connection_error& reason);
   void reconnect(const connection_error& reason) { connection_.reconnect(reason); }
-  void push(std::unique_ptr<pending_command>&& c, bool urgent) { connection_.push(std::move(c), urgent); }
+  void push(std::unique_ptr<pending_command>&& c) {
+    const bool is_urgent = c->is_urgent();
+    connection_.push(std::move(c), is_urgent);
+  }
   void flush() { connection_.flush(); }
   void flush_unless_read() { connection_.flush_unless_read(); }
   void help(store::caller& caller) { connection_.help(caller); }

@@ -9,8 +9,6 @@
 #include "runtime/measurement.hpp"
 #include "stores/redis/link/conditions.hpp"
 #include "stores/redis/link/connection.hpp"
-#include "stores/redis/link/introduction.hpp"
-#include "stores/redis/link/socket.hpp"
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/replies.hpp"
 #include "stores/redis/protocol/resp.hpp"

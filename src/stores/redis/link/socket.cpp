@@ -1,5 +1,3 @@
-#include "stores/redis/link/socket.hpp"
-
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -19,12 +17,50 @@
 #include "base/annotated_mutex.hpp"
 #include "runtime/signals.hpp"
 #include "runtime/wakeup_fd.hpp"
+#include "stores/redis/link/stream.hpp"
 
 namespace holdfast::redis {
 
 namespace {
 
 using runtime::io_deadline;
+
+[[noreturn]] void cut(int code) {
+  throw connection_error{{errc::unavailable, std::string{"the connection broke: "} + std::strerror(code)}};
+}
+
+class plain final : public stream {
+ public:
+  explicit plain(int socket) : socket_{socket} {}
+  ~plain() override {
+    ::shutdown(socket_, SHUT_RDWR);  // a child after fork() may have it open, too
+    ::close(socket_);
+  }
+  plain(const plain&) = delete;
+  plain& operator=(const plain&) = delete;
+
+  std::size_t read_some(char* to, std::size_t room) override {
+    while (true) {
+      const ssize_t n = ::recv(socket_, to, room, 0);
+      if (n > 0) return static_cast<std::size_t>(n);
+      if (n == 0) throw connection_error{{errc::unavailable, "the server closed the connection"}};
+      if (errno == EAGAIN || errno == EWOULDBLOCK) return 0;
+      if (errno != EINTR) cut(errno);
+    }
+  }
+  std::size_t write_some(std::string_view bytes) override {
+    while (true) {
+      const ssize_t n = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (n >= 0) return static_cast<std::size_t>(n);
+      if (errno == EAGAIN || errno == EWOULDBLOCK) return 0;
+      if (errno != EINTR) cut(errno);
+    }
+  }
+  [[nodiscard]] int descriptor() const override { return socket_; }
+
+ private:
+  int socket_;
+};
 
 struct closer {
   int fd = -1;
@@ -162,7 +198,7 @@ int connect_any(const server_address& to, io_deadline& limit) {
 std::unique_ptr<stream> connect_stream(const server_address& to, const tls_context* secure,
                                        io_deadline& limit) {
   const int socket = connect_any(to, limit);
-  if (secure == nullptr) return plain_stream(socket);
+  if (secure == nullptr) return std::make_unique<plain>(socket);
   limit.begin("TLS to begin (does the server speak TLS on this port?)");
   return secure->open(socket, to.host, [&](short events) { limit.wait(socket, events); });
 }

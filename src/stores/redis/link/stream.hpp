@@ -8,6 +8,8 @@
 
 #include "runtime/io_deadline.hpp"
 #include "stores/redis/link/settings.hpp"
+#include "stores/redis/protocol/server_address.hpp"
+#include "stores/redis/protocol/value.hpp"
 
 struct ssl_ctx_st;
 
@@ -34,9 +36,6 @@ class stream {
   [[nodiscard]] virtual bool has_buffered() const { return false; }
 };
 
-/// Takes a connected, non-blocking socket over.
-[[nodiscard]] std::unique_ptr<stream> plain_stream(int socket);
-
 /// The TLS settings that all connections of a client share.
 class tls_context {
  public:
@@ -57,5 +56,15 @@ class tls_context {
   std::string name_;
   bool verify_;
 };
+
+/// Connects to a server, over TCP or a Unix socket, and begins TLS. Blocks.
+/// \param secure null: no TLS. \throws connection_error.
+[[nodiscard]] std::unique_ptr<stream> connect_stream(const server_address& to, const tls_context* secure,
+                                                     runtime::io_deadline& limit);
+
+/// The client's address as the server sees it; empty for Unix sockets, which have none.
+/// \param client_info the reply to CLIENT INFO, if the server has the command (6.2) and the user may call it:
+/// a proxy may be in between.
+[[nodiscard]] std::string own_address(const value& client_info, int socket);
 
 }  // namespace holdfast::redis

@@ -19,12 +19,8 @@ constexpr int reads_at_once = 16;
 
 void pending_command::complete() {
   if (on_answer) return std::exchange(on_answer, nullptr)(replies.empty() ? nullptr : &replies.back());
-  if (redirected != nullptr && fsm && fsm->redirection()) {
-    return std::exchange(redirected, nullptr)->on_redirection(*this, *fsm->redirection());
-  }
-  if (redirected != nullptr && fsm && fsm->is_between_servers()) {
-    return std::exchange(redirected, nullptr)->on_slot_between_servers(*this);
-  }
+  const bool is_refused = fsm && (fsm->redirection() || fsm->is_between_servers());
+  if (redirected && is_refused) return std::exchange(redirected, nullptr)(*this);
   base::complete();
 }
 

@@ -11,32 +11,15 @@
 #include <vector>
 
 #include "runtime/request_pipeline.hpp"
-#include "stores/redis/link/dial.hpp"
+#include "stores/quorum/protocol/ballots.hpp"
+#include "stores/redis/link/connection.hpp"
 #include "stores/redis/protocol/failover_guard.hpp"
-#include "stores/redis/protocol/redirection.hpp"
 #include "stores/redis/protocol/request_fsm.hpp"
 #include "stores/redis/protocol/server_address.hpp"
 #include "stores/redis/protocol/shard_channels.hpp"
 #include "stores/redis/protocol/value.hpp"
 
 namespace holdfast::redis {
-
-struct pending_command;
-
-/// Takes requests that a server of a cluster has refused. Under the core lock.
-class redirection_handler {
- public:
-  redirection_handler(const redirection_handler&) = delete;
-  redirection_handler& operator=(const redirection_handler&) = delete;
-  /// Another server has the slot.
-  virtual void on_redirection(pending_command& refused, const redirection& to) = 0;
-  /// The slot of these renewals is on its way: some of their keys are elsewhere.
-  virtual void on_slot_between_servers(pending_command& refused) = 0;
-
- protected:
-  redirection_handler() = default;
-  ~redirection_handler() = default;
-};
 
 /// A request, or a command of the link itself.
 struct pending_command final : runtime::pending_request<request_fsm::outcome> {
@@ -46,15 +29,19 @@ struct pending_command final : runtime::pending_request<request_fsm::outcome> {
   std::string command;                                // of the link itself
   std::function<void(const value* reply)> on_answer;  // to it, the last; none: null, and `problem` says why
   bool is_ping = false;
-  server_address server;                       // to which it was sent
-  bool is_asking = false;                      // the server was named by ASK
-  unsigned redirections = 0;                   // so far
-  redirection_handler* redirected = nullptr;   // null: the server is not one of a cluster
+  server_address server;      // to which it was sent
+  bool is_asking = false;     // the server was named by ASK
+  unsigned redirections = 0;  // so far
+  /// Takes a request that a server of a cluster has refused, since another one has its slot, or the slot is
+  /// on its way. Under the core lock.
+  std::function<void(pending_command& refused)> redirected;
   std::chrono::steady_clock::time_point sent;  // when last
   std::size_t replies_due = 1;
   std::vector<value> replies;
   std::optional<store::request_error> problem;
 
+  /// No caller waits for the reply to a release.
+  [[nodiscard]] bool is_urgent() const { return !fsm || !ballots::is_release(fsm->request()); }
   /// See pending_request.
   void fail(const store::request_error& reason) {
     if (!problem) problem = reason;

@@ -111,8 +111,7 @@ std::optional<request_fsm::outcome> request_fsm::hear(std::vector<value> replies
 
 std::optional<request_fsm::outcome> request_fsm::give_up(store::time_point now, bool has_to_ask) const {
   if (stage_ != stage::text) return std::nullopt;
-  const auto* const plain = std::get_if<tickets::request>(&request_);
-  const bool is_late = plain != nullptr && tickets::is_too_late(*plain, now);
+  const bool is_late = ballots::is_too_late(request_, now);
   if (!is_late && !has_to_ask) return std::nullopt;
   const char* const reason = is_late ? "the server did not know the script in time"
                                      : "the server did not know the script, and may grant nothing any more";

@@ -52,9 +52,8 @@ class request_fsm {
   [[nodiscard]] const std::optional<redis::redirection>& redirection() const { return redirection_; }
   /// Whether a batch of renewals was refused, since its slot is on its way: see moving_renewal.
   [[nodiscard]] bool is_between_servers() const { return is_between_servers_; }
-  /// \pre the server is not one of several that vote.
-  [[nodiscard]] const tickets::request& request() const { return std::get<tickets::request>(request_); }
-  /// The request, to send it there. \pre likewise.
+  [[nodiscard]] const ballots::request& request() const { return request_; }
+  /// The request, to send it there. \pre the server is none that votes.
   [[nodiscard]] tickets::request take_request() { return std::get<tickets::request>(std::move(request_)); }
 
  private:

@@ -1,7 +1,6 @@
 #include "stores/redis/protocol/sentinel_replies.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 
 #include "stores/redis/protocol/replies.hpp"
@@ -29,8 +28,6 @@ std::optional<server_address> primary_address_in(const value& reply) {
   }
   return server_address{reply.items[0].text, reply.items[1].text};
 }
-
-void append_names_question(std::string& out) { append(out, {"SENTINEL", "MASTERS"}); }
 
 std::vector<std::string> primary_names_in(const value& reply) {
   std::vector<std::string> names;

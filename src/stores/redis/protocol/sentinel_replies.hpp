@@ -19,10 +19,8 @@ void append_address_question(std::string& out, std::string_view primary);
 /// \throws misunderstood for anything but a list of a host and a port.
 [[nodiscard]] std::optional<server_address> primary_address_in(const value& reply);
 
-/// Appends the question which primaries a Sentinel monitors.
-void append_names_question(std::string& out);
-/// Reads its reply: the first names, without those that no URL can have. None for an error, which an ACL
-/// causes, and for any other reply.
+/// Reads the reply to the question which primaries a Sentinel monitors: the first names, without those that
+/// no URL can have. None for an error, which an ACL causes, and for any other reply.
 [[nodiscard]] std::vector<std::string> primary_names_in(const value& reply);
 /// "a, b, c"
 [[nodiscard]] std::string listed(const std::vector<std::string>& names);

@@ -4,27 +4,43 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "base/owner_id.hpp"
+#include "core/link.hpp"
 #include "core/request.hpp"
-#include "runtime/notifying_link.hpp"
-#include "stores/redis/link/cluster/cluster_listing.hpp"
+#include "holdfast/state.hpp"
 #include "stores/redis/link/cluster/topology.hpp"
-#include "stores/redis/link/cluster/tracked_names.hpp"
 #include "stores/redis/link/node.hpp"
+#include "stores/redis/link/node_link.hpp"
 #include "stores/redis/link/settings.hpp"
-#include "stores/redis/link/stream.hpp"
-#include "stores/redis/link/unflushed_nodes.hpp"
 #include "stores/redis/link/wire.hpp"
 #include "stores/redis/protocol/keys.hpp"
-#include "stores/redis/protocol/moving_renewal.hpp"
+#include "stores/redis/protocol/listing.hpp"
 #include "stores/redis/protocol/redirection.hpp"
+#include "stores/redis/protocol/renewals.hpp"
 #include "stores/redis/protocol/server_address.hpp"
 #include "stores/redis/protocol/slot_map.hpp"
 
 namespace holdfast::redis {
+
+/// The state of the listing of a cluster: one server after another, then the names that moved meanwhile. A
+/// slot that moved from a server that was still to be asked to one that had been asked was seen on neither.
+/// So the servers that got slots meanwhile are asked once more.
+struct cluster_listing final : tickets::listing_state {
+  slot_map map;                               // when the servers that are left were chosen
+  std::vector<server_address> left;           // to ask
+  unsigned passes = 0;                        // so far
+  std::shared_ptr<listing> current;           // of the last of `left`
+  std::map<std::string, lock_summary> found;  // by name: one that moves may be found twice
+  std::set<std::string> moved;                // names
+
+  [[nodiscard]] std::vector<lock_summary> summaries() const;
+  /// Takes the outcome of a listing of the first of `moved` alone.
+  /// \return false for an error of a server: the name has to be asked for again.
+  [[nodiscard]] bool take_moved(const tickets::link::outcome& of);
+};
 
 /// Carries requests to the servers of a Redis Cluster: each to the one that has the slot of its name.
 ///
@@ -39,8 +55,8 @@ namespace holdfast::redis {
 /// A node is connected to when it is needed, and left when nothing was sent to it for so long that no claim
 /// of this client can be alive there. All nodes share one connection_reader.
 ///
-/// What the nodes share is used under the core lock, but for `unflushed_`.
-class cluster_link final : public runtime::notifying_link, private node::parent, private redirection_handler {
+/// What the nodes share is used under the core lock.
+class cluster_link final : public node_link, private node::parent {
  public:
   /// Connects when it is needed. \throws holdfast::error for certificates that cannot be read.
   cluster_link(runtime::event_loop& loop, settings s);
@@ -49,22 +65,15 @@ class cluster_link final : public runtime::notifying_link, private node::parent,
   cluster_link& operator=(const cluster_link&) = delete;
 
   void send(tickets::request request, on_reply handler) override;
-  void help(store::caller& caller) override;
-  bool drive() override;
-  void kick() override;
   /// Ends the link's threads. Nothing is delivered afterwards. Idempotent.
   void shut() override;
 
  private:
-  using command_ptr = std::unique_ptr<pending_command>;
-  using node_ptr = std::shared_ptr<node>;
-
-  static constexpr unsigned most_redirections = 5;  // of one request
-
   struct member {
     node_ptr server;
     store::time_point needed_until{};
   };
+  using members = std::map<std::string, member>;  // by their addresses
   struct moving_holds {
     moving_renewal renewal;
     on_reply handler;
@@ -76,7 +85,7 @@ class cluster_link final : public runtime::notifying_link, private node::parent,
     std::uint16_t slot = 0;
   };
 
-  // See node::parent and redirection_handler.
+  // See node::parent.
   [[nodiscard]] connection connect(node& to, int stop) override;
   void on_connected(node& to, bool again) override;
   void on_unreachable(node& server) override;
@@ -86,13 +95,13 @@ class cluster_link final : public runtime::notifying_link, private node::parent,
   void on_changes(const changes& of) override { ring_for(of, watchers()); }
   void on_queued(node& at) override;
   void on_misplaced() override { topology_.refresh(); }
-  void on_redirection(pending_command& refused, const redirection& to) override;
-  void on_slot_between_servers(pending_command& refused) override;
 
   void track(const store::watched& target, bool on) override;
 
   // Requests:
   [[nodiscard]] command_ptr command_for(tickets::request request, on_reply handler);
+  void on_redirection(pending_command& refused, const redirection& to);
+  void on_slot_between_servers(pending_command& refused);
   void route(command_ptr c, std::uint16_t slot);
   /// A request that cannot be sent fails soon.
   void push(const server_address& to, command_ptr c);
@@ -119,26 +128,25 @@ class cluster_link final : public runtime::notifying_link, private node::parent,
   // Nodes:
   /// \throws holdfast::error errc::exhausted: there are too many, or there is no room for its thread.
   [[nodiscard]] member& member_at(const server_address& address);
+  /// Null: it was left, or is not known yet.
+  [[nodiscard]] node_ptr find_node(const std::string& place) const;
+  members::iterator remove(members::iterator each, std::vector<node_ptr>& removed);
+  void follow_tracked();
   void leave_idle();
   void leave_later(const std::vector<node_ptr>& nodes);
   void look_for_stalled();
-  void kick_soon();
 
-  const settings settings_;
-  const owner_id client_ = owner_id::random();
-  std::unique_ptr<tls_context> secure_;
   slot_map map_;
   topology topology_;
   std::vector<parked> parked_;
   std::vector<std::function<void(const store::request_error* problem)>> awaiting_map_;
-  std::map<std::string, member> members_;  // by their addresses
-  std::vector<node_ptr> leaving_;          // not yet closed
-  tracked_names names_;
+  members members_;
+  std::vector<node_ptr> leaving_;  // not yet closed
+  std::map<std::string, std::string>
+      tracked_;  // names that are watched: the place that does; empty: none yet
   store::scheduler::timer sweep_ = 0;
   store::scheduler::timer stall_check_ = 0;  // while requests are under way
   bool is_shut_ = false;
-
-  unflushed_nodes unflushed_;
 };
 
 }  // namespace holdfast::redis

@@ -11,12 +11,14 @@
 #include "stores/redis/link/connection.hpp"
 #include "stores/redis/link/settings.hpp"
 #include "stores/redis/link/stream.hpp"
-#include "stores/redis/protocol/sentinel_query.hpp"
 #include "stores/redis/protocol/server_address.hpp"
 
 namespace holdfast::redis {
 
-/// Asks the Sentinels of a URL in turn, and remembers which of them were of use. Any thread.
+/// Asks the Sentinels of a URL in turn, as the guidelines for clients of Redis Sentinel have it. The one that
+/// was of use last is asked first, those that were not are asked last. Any thread.
+///
+/// A Sentinel may be late or wrong. So an answer counts only if the server that it leads to is a primary.
 class sentinel_search {
  public:
   /// \param secure null: no TLS.
@@ -32,24 +34,30 @@ class sentinel_search {
   /// Uses an answer that names a server. \throws connection_error, parser::garbage: then the next Sentinel is
   /// asked.
   using use = std::function<connection(answer from, runtime::io_deadline limit)>;
+  /// The two steps of a search. \param parts in how many the time that is left is divided: one of them is for
+  /// the step. \throws connection_error, parser::garbage, misunderstood: then the next Sentinel is asked.
+  struct steps {
+    std::function<answer(std::size_t sentinel, std::size_t parts)> ask;
+    std::function<connection(answer from, std::size_t parts)> connect;
+  };
 
   /// Until an answer can be used. Blocks.
   /// \param subscribes whether the connection is to be kept.
   /// \param stop an eventfd: gives up as soon as it can be read.
   /// \return what `accept` returned. \throws connection_error.
   [[nodiscard]] connection run(bool subscribes, int stop, const use& accept);
-  /// It is asked after the others from now on.
-  void put_last(std::size_t sentinel);
+  [[nodiscard]] connection run(const steps& by);
+  /// It is asked before the others from now on, or after them.
+  void put(std::size_t sentinel, bool first);
 
  private:
-  [[nodiscard]] std::vector<std::size_t> order() const;
-  void put_first(std::size_t sentinel);
   [[nodiscard]] answer ask(std::size_t sentinel, bool subscribes, runtime::io_deadline limit) const;
+  [[nodiscard]] std::vector<std::size_t> order() const;
 
   const settings& settings_;
   const tls_context* const secure_;
   mutable annotated::mutex mutex_;
-  sentinel_order order_ HOLDFAST_GUARDED_BY(mutex_);
+  std::vector<std::size_t> order_ HOLDFAST_GUARDED_BY(mutex_);  // indices in the URL
 };
 
 }  // namespace holdfast::redis

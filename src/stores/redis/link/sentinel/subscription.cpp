@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <poll.h>
 #include <utility>
@@ -32,6 +33,15 @@ dialect without_guard(dialect speech) {
 }
 
 }  // namespace
+
+bool question_limit::take(time_point now) {
+  const auto added = static_cast<int>(std::clamp<std::int64_t>((now - refilled_) / refill, 0, most));
+  tokens_ = std::min(most, tokens_ + added);
+  refilled_ = tokens_ == most ? now : refilled_ + added * refill;
+  if (tokens_ == 0) return false;
+  --tokens_;
+  return true;
+}
 
 sentinel_subscription::sentinel_subscription(runtime::event_loop& loop, runtime::connection_reader& reader,
                                              sentinel_search& search, const settings& of, on_report handler)

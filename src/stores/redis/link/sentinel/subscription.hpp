@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -13,10 +14,26 @@
 #include "stores/redis/link/sentinel/search.hpp"
 #include "stores/redis/link/settings.hpp"
 #include "stores/redis/link/wire.hpp"
-#include "stores/redis/protocol/sentinel_query.hpp"
 #include "stores/redis/protocol/server_address.hpp"
 
 namespace holdfast::redis {
+
+/// How often a Sentinel's notifications make the client ask: notifications cost nothing to whoever forges
+/// them. A bucket of tokens, refilled with time.
+class question_limit {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+
+  /// \return whether one more question may be asked.
+  [[nodiscard]] bool take(time_point now);
+
+ private:
+  static constexpr int most = 8;
+  static constexpr std::chrono::seconds refill{1};  // for each token
+
+  int tokens_ = most;
+  time_point refilled_{};
+};
 
 /// A connection to one of the Sentinels, which notifies the client when the primary is another server.
 ///
@@ -46,7 +63,7 @@ class sentinel_subscription final : private runtime::multiplexed_connection<wire
   void on_connected() override;
   void begin_reading() override;
   void read(short ready) override;
-  void on_disconnect() override { search_.put_last(sentinel_); }
+  void on_disconnect() override { search_.put(sentinel_, false); }
   [[nodiscard]] std::unique_ptr<pending_command> ping() const override;
   [[nodiscard]] std::string place() const override;
 

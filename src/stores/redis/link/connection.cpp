@@ -1,11 +1,10 @@
-#include "stores/redis/link/introduction.hpp"
+#include "stores/redis/link/connection.hpp"
 
 #include <array>
 #include <cstddef>
 #include <poll.h>
 #include <utility>
 
-#include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/server_errors.hpp"
 
 namespace holdfast::redis {
@@ -69,6 +68,13 @@ value introduction::hear() {
     if (n == 0)
       limit_.wait(with_.stream->descriptor(), with_.stream->reading_wants_to_write() ? POLLOUT : POLLIN);
   }
+}
+
+value introduction::ask(std::initializer_list<std::string_view> arguments) {
+  std::string question;
+  append(question, arguments);
+  send(question);
+  return hear();
 }
 
 void append_hello(std::string& out, const std::optional<login_data>& login) {
