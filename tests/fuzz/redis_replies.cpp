@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "stores/redis/protocol/cluster.hpp"
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/request_fsm.hpp"
 #include "stores/redis/protocol/resp.hpp"
-#include "stores/redis/protocol/server_errors.hpp"
-#include "stores/redis/protocol/shard_channels.hpp"
+#include "stores/redis/protocol/server_answers.hpp"
 #include "support/ballot_form.hpp"
 #include "support/request_form.hpp"
 

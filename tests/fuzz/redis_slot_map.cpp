@@ -9,12 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "stores/redis/protocol/cluster.hpp"
 #include "stores/redis/protocol/keys.hpp"
-#include "stores/redis/protocol/redirection.hpp"
 #include "stores/redis/protocol/replies.hpp"
 #include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/server_address.hpp"
-#include "stores/redis/protocol/slot_map.hpp"
 
 namespace {
 

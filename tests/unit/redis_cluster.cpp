@@ -10,12 +10,11 @@
 #include <variant>
 #include <vector>
 
+#include "stores/redis/protocol/cluster.hpp"
 #include "stores/redis/protocol/keys.hpp"
-#include "stores/redis/protocol/redirection.hpp"
 #include "stores/redis/protocol/renewals.hpp"
 #include "stores/redis/protocol/replies.hpp"
 #include "stores/redis/protocol/resp.hpp"
-#include "stores/redis/protocol/slot_map.hpp"
 #include "support/request_form.hpp"
 
 namespace holdfast::redis {

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "stores/redis/protocol/cluster.hpp"
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/listing.hpp"
 #include "stores/redis/protocol/request_fsm.hpp"
 #include "stores/redis/protocol/resp.hpp"
-#include "stores/redis/protocol/server_errors.hpp"
-#include "stores/redis/protocol/shard_channels.hpp"
+#include "stores/redis/protocol/server_answers.hpp"
 #include "support/request_form.hpp"
 
 namespace holdfast::redis {

@@ -39,7 +39,7 @@ TEST(redis_failover_guard, asks_with_the_marker_of_its_prefix) {
   in.former_primary = 3s;
   for (const bool in_full : {true, false}) {
     std::string bytes;
-    failover_guard::append_question(bytes, in, in_full);
+    failover_guard{}.append_question(bytes, in, in_full, guard_marker{});
     const auto arguments = arguments_in(bytes);
     ASSERT_EQ(arguments.size(), 7U);
     EXPECT_EQ(arguments[0], in_full ? "EVAL" : "EVALSHA");

@@ -11,7 +11,6 @@
 
 #include "stores/redis/link/sentinel/primary_tracker.hpp"
 #include "stores/redis/link/sentinel/search.hpp"
-#include "stores/redis/link/sentinel/subscription.hpp"
 #include "stores/redis/protocol/replies.hpp"
 #include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/sentinel_replies.hpp"

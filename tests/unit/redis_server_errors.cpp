@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-#include "stores/redis/protocol/server_errors.hpp"
+#include "stores/redis/protocol/server_answers.hpp"
 
 namespace holdfast::redis {
 namespace {

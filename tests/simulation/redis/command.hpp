@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "simulation/redis/dataset.hpp"
-#include "stores/redis/protocol/value.hpp"
+#include "stores/redis/protocol/resp.hpp"
 
 namespace holdfast::sim {
 

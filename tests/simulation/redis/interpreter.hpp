@@ -9,7 +9,7 @@
 
 #include "simulation/redis/dataset.hpp"
 #include "simulation/redis/numbers.hpp"
-#include "stores/redis/protocol/value.hpp"
+#include "stores/redis/protocol/resp.hpp"
 
 struct lua_State;
 

@@ -2,7 +2,7 @@
 
 #include <lua.hpp>
 
-#include "stores/redis/protocol/value.hpp"
+#include "stores/redis/protocol/resp.hpp"
 
 namespace holdfast::sim {
 

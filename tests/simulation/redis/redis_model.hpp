@@ -13,7 +13,7 @@
 #include "simulation/redis/command.hpp"
 #include "simulation/redis/dataset.hpp"
 #include "simulation/redis/interpreter.hpp"
-#include "stores/redis/protocol/value.hpp"
+#include "stores/redis/protocol/resp.hpp"
 
 namespace holdfast::sim {
 

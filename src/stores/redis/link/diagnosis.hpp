@@ -2,12 +2,43 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
-#include "stores/redis/link/questions.hpp"
+#include "stores/doctor/examination.hpp"
 #include "stores/redis/link/settings.hpp"
+#include "stores/redis/protocol/resp.hpp"
+#include "stores/redis/protocol/server_address.hpp"
 
 namespace holdfast::redis {
+
+/// What a server says of itself.
+struct server_answers {
+  server_address at;
+  doctor::facts said;
+  std::vector<finding> findings;
+  std::optional<value> set;  // the reply to GET of quorum_key, of one of several servers
+  std::chrono::microseconds clock_ahead{};
+};
+
+/// What is concluded from INFO, CONFIG GET, the marker of the guard and the URL, beside what is there: how
+/// long the server still grants nothing new, and what a guard has to cover.
+/// \param now by the server's clock.
+void conclude(doctor::facts& of, const settings& in, bool has_failover, std::chrono::milliseconds longest_ttl,
+              std::string_view guard_marker, std::chrono::milliseconds now);
+
+/// What a Sentinel says of a primary.
+struct sentinel_answers {
+  std::string place;
+  failure problem;                        // why it does not answer; an empty message: it does
+  std::optional<server_address> primary;  // empty: it does not know the name
+  value check;                            // whether a failover could be decided
+  [[nodiscard]] const char* verdict() const {
+    if (check.is(value::kind::text)) return "able";
+    return check.text.starts_with("NOQUORUM") ? "unable" : "refused";
+  }
+};
 
 /// Asks the servers of a URL about themselves, over connections of its own. Blocks.
 /// \param longest_ttl in use, with its grace.

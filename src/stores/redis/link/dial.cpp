@@ -12,6 +12,7 @@
 
 #include "stores/redis/protocol/request_fsm.hpp"
 #include "stores/redis/protocol/sentinel_replies.hpp"
+#include "stores/redis/protocol/server_answers.hpp"
 
 namespace holdfast::redis {
 
@@ -27,11 +28,6 @@ void ask_whether_it_grants(connection& made, introduction& talk, const dialect& 
     throw connection_error{std::move(refusal->reason), refusal->retryable};
   }
   made.has_answered_guard = true;
-}
-
-std::int64_t id_in(const value& hello) {
-  const value* const id = field_of(hello, "id");
-  return id == nullptr ? 0 : id->number;
 }
 
 /// Redis 7 has them, and so has Valkey, which gives itself that version here.
@@ -92,15 +88,6 @@ void require_primary(const settings& to, const value& hello, introduction& talk,
       {errc::unavailable, "the server is a replica (its role in " + source + ")" + advice}};
 }
 
-/// The id of the server's process in its reply to INFO; empty: it does not say so.
-std::string run_id_in(const value& info) {
-  constexpr std::string_view field = "\nrun_id:";
-  const std::size_t at = info.is(value::kind::text) ? info.text.find(field) : std::string::npos;
-  if (at == std::string::npos) return {};
-  const std::string_view rest = std::string_view{info.text}.substr(at + field.size());
-  return std::string{rest.substr(0, rest.find_first_of("\r\n"))};
-}
-
 /// Of one of several servers: which servers its clients name, which process it is, and whether it has each
 /// write on its disk. What this user may not ask is not known.
 void ask_who_it_is(connection& made, introduction& talk, const std::string& prefix, kept_writes& writes) {
@@ -110,7 +97,8 @@ void ask_who_it_is(connection& made, introduction& talk, const std::string& pref
   append(question, {"CONFIG", "GET", "*append*"});
   talk.send(question);
   const value set = talk.hear();
-  made.quorum = description_of(set, run_id_in(talk.hear()));
+  answer_fields of_server = fields_in_info(talk.hear());
+  made.quorum = description_of(set, std::move(of_server["run_id"]));
   writes = kept_writes_in(talk.hear());
 }
 
@@ -177,8 +165,9 @@ connection dial(const settings& in, const server_address& to, const tls_context*
   if (in.speech.guard.count() != 0 && !in.is_cluster())
     ask_whether_it_grants(made, talk, in.speech, of.marker, writes);
 
-  const std::int64_t id = id_in(greeting);
-  if (!own.empty() && id > 0) append(made.kill, {"CLIENT", "KILL", "ID", std::to_string(id), "ADDR", own});
+  const value* const id = field_of(greeting, "id");
+  if (!own.empty() && id != nullptr && id->number > 0)
+    append(made.kill, {"CLIENT", "KILL", "ID", std::to_string(id->number), "ADDR", own});
   return made;
 }
 

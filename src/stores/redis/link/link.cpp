@@ -36,14 +36,14 @@ void link::send(tickets::request request, on_reply handler) {
 
 connection link::connect(node& to, int stop) {
   const wishes of = to.wishes();
-  return tracker_ ? tracker_->connect(of, stop)
+  return tracker_ ? tracker_->connect_to_primary(of, stop)
                   : dial(settings_, settings_.server, secure_.get(),
                          io_deadline{settings_.connect_limit, stop}, of);
 }
 
 /// The server does not repeat the notifications of the time without a connection.
 void link::on_connected(node& /*to*/, bool again) {
-  if (tracker_) tracker_->on_connected();
+  if (tracker_) tracker_->on_primary_connected();
   if (again) {
     const runtime::core_lock now{loop()};
     report_gap();

@@ -37,7 +37,9 @@ class link final : public node_link, private node::parent {
   void on_connected(node& to, bool again) override;
   void on_received(const notifications& received) override { pass_on(received); }
   void on_changes(const changes& of) override { ring_for(of, watchers()); }
-  [[nodiscard]] std::string place() const override { return tracker_ ? tracker_->place() : std::string{}; }
+  [[nodiscard]] std::string place() const override {
+    return tracker_ ? tracker_->place_of_primary() : std::string{};
+  }
   [[nodiscard]] std::string advice_on_replica() const override {
     return tracker_ ? "" : "; the store's URL has to lead to the primary";
   }

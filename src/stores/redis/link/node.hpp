@@ -17,10 +17,10 @@
 #include "stores/redis/link/key_tracking.hpp"
 #include "stores/redis/link/settings.hpp"
 #include "stores/redis/link/wire.hpp"
+#include "stores/redis/protocol/cluster.hpp"
 #include "stores/redis/protocol/failover_guard.hpp"
-#include "stores/redis/protocol/redirection.hpp"
+#include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/server_address.hpp"
-#include "stores/redis/protocol/value.hpp"
 
 namespace holdfast::redis {
 

@@ -8,8 +8,8 @@
 
 #include "runtime/io_deadline.hpp"
 #include "stores/redis/link/settings.hpp"
+#include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/server_address.hpp"
-#include "stores/redis/protocol/value.hpp"
 
 struct ssl_ctx_st;
 

@@ -13,11 +13,11 @@
 #include "runtime/request_pipeline.hpp"
 #include "stores/quorum/protocol/ballots.hpp"
 #include "stores/redis/link/connection.hpp"
+#include "stores/redis/protocol/cluster.hpp"
 #include "stores/redis/protocol/failover_guard.hpp"
 #include "stores/redis/protocol/request_fsm.hpp"
+#include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/server_address.hpp"
-#include "stores/redis/protocol/shard_channels.hpp"
-#include "stores/redis/protocol/value.hpp"
 
 namespace holdfast::redis {
 

@@ -7,7 +7,6 @@
 #include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/scripts.hpp"
 #include "stores/redis/protocol/server_answers.hpp"
-#include "stores/redis/protocol/server_errors.hpp"
 
 namespace holdfast::redis {
 

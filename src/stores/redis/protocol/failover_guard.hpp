@@ -12,7 +12,7 @@
 #include "core/machine.hpp"
 #include "core/request.hpp"
 #include "stores/redis/protocol/dialect.hpp"
-#include "stores/redis/protocol/value.hpp"
+#include "stores/redis/protocol/resp.hpp"
 
 namespace holdfast::redis {
 
@@ -68,12 +68,9 @@ class failover_guard {
   /// the marker itself may have gone with its slot.
   explicit failover_guard(std::string marker) : marker_{std::move(marker)} {}
 
-  /// Appends the command that asks the server.
+  /// Appends the command that asks the server. Its marker may have moved, or its settings have just been
+  /// read.
   /// \param in_full with the text of the script, not with its digest.
-  static void append_question(std::string& out, const dialect& in, bool in_full) {
-    failover_guard{}.append_question(out, in, in_full, guard_marker{});
-  }
-  /// The same where the marker may have moved, or the settings of the server have just been read.
   void append_question(std::string& out, const dialect& in, bool in_full, const guard_marker& at,
                        kept_writes writes = kept_writes::unknown) const;
   [[nodiscard]] const std::string& marker() const { return marker_; }

@@ -8,7 +8,7 @@
 #include "core/link.hpp"
 #include "core/request.hpp"
 #include "stores/redis/protocol/dialect.hpp"
-#include "stores/redis/protocol/value.hpp"
+#include "stores/redis/protocol/resp.hpp"
 
 namespace holdfast::redis {
 

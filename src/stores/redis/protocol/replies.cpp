@@ -68,6 +68,18 @@ const value& item(const value& list, std::size_t i) {
 
 fencing_token token_of(std::string_view text) { return fencing_token{number_in<std::uint64_t>(text)}; }
 
+/// {granted, token, head, left, silent}
+place standing_of(const value& v) {
+  place at;
+  at.granted = number_of(item(v, 0)) != 0;
+  at.token = token_of(text_of(item(v, 1)));
+  at.head = number_of(item(v, 2)) != 0;
+  const milliseconds left = time_of(item(v, 3));
+  if (left >= milliseconds::zero()) at.holder_left = left;
+  at.silent = number_of(item(v, 4)) != 0;
+  return at;
+}
+
 /// acquire.lua and look.lua: a token, {granted, token, head, left, silent}, {2}, {3, capacity}, or {4}
 reply place_in(const value& v) {
   if (v.is(value::kind::null)) return nothing{};
@@ -77,14 +89,7 @@ reply place_in(const value& v) {
   if (outcome == 3) return other_capacity{number_of(item(v, 1))};
   if (outcome == 4) return paused{{errc::unavailable, "the server grants nothing now"}};
   if (outcome != 0 && outcome != 1) throw misunderstood{};
-  place at;
-  at.token = token_of(text_of(item(v, 1)));
-  at.granted = outcome == 1;
-  at.head = number_of(item(v, 2)) != 0;
-  const milliseconds left = time_of(item(v, 3));
-  if (left >= milliseconds::zero()) at.holder_left = left;
-  at.silent = number_of(item(v, 4)) != 0;
-  return at;
+  return standing_of(v);
 }
 
 /// lua/quorum/vote.lua: {1, token, accepted, fence, grant, overtaken, clock}, {0, token, head, left, silent,
@@ -98,12 +103,7 @@ reply vote_in(const value& v) {
   tickets::ballot vote;
   switch (outcome) {
     case 0: {
-      place at;
-      at.token = token_of(text_of(item(v, 1)));
-      at.head = number_of(item(v, 2)) != 0;
-      const milliseconds left = time_of(item(v, 3));
-      if (left >= milliseconds::zero()) at.holder_left = left;
-      at.silent = number_of(item(v, 4)) != 0;
+      place at = standing_of(v);
       vote.blocker = text_of(item(v, 5));
       vote.clock = clock_of(item(v, 6));
       at.vote = std::move(vote);

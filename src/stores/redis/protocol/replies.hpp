@@ -9,7 +9,7 @@
 #include "core/link.hpp"
 #include "core/request.hpp"
 #include "stores/quorum/protocol/ballots.hpp"
-#include "stores/redis/protocol/value.hpp"
+#include "stores/redis/protocol/resp.hpp"
 
 namespace holdfast::redis {
 

@@ -11,7 +11,7 @@
 #include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/script_call.hpp"
 #include "stores/redis/protocol/scripts.hpp"
-#include "stores/redis/protocol/server_errors.hpp"
+#include "stores/redis/protocol/server_answers.hpp"
 
 namespace holdfast::redis {
 
@@ -39,15 +39,6 @@ bool may_grant(const ballots::request& r) {
                               std::holds_alternative<ballots::ask_owner>(r) ||
                               ballots::get_if<tickets::inspect>(r) || ballots::get_if<tickets::list>(r);
   return !grants_nothing;
-}
-
-/// The last argument of a script that is to grant nothing.
-std::string paused_argument(const failover_guard::pause& of) {
-  return "paused " + std::to_string(of.ends.count());
-}
-
-store::request_error nonsense() {
-  return {{errc::corrupt_store, "the server's reply has not the form that the script returns"}, false, true};
 }
 
 }  // namespace
@@ -100,12 +91,11 @@ std::optional<request_fsm::outcome> request_fsm::hear(std::vector<value> replies
     if (stage_ == stage::replicas) return hear_replicas(first);
     if (stage_ == stage::type) return wrong_type(first.is(value::kind::text) ? first.text : std::string{});
     if (first.is(value::kind::error)) return refusal(first.text);
-    switch (stage_) {
-      case stage::scan: return hear_scan(first);
-      default: return hear_script(first);
-    }
+    if (stage_ == stage::scan) return so_far(listing_->hear_scan(first, *in_));
+    return hear_script(first);
   } catch (const misunderstood&) {
-    return nonsense();
+    return store::request_error{
+        {errc::corrupt_store, "the server's reply has not the form that the script returns"}, false, true};
   }
 }
 
@@ -213,10 +203,6 @@ request_fsm::outcome request_fsm::hear_replicas(const value& reply) const {
       true,
       false,
       true};
-}
-
-request_fsm::outcome request_fsm::hear_scan(const value& reply) {
-  return so_far(listing_->hear_scan(reply, *in_));
 }
 
 request_fsm::outcome request_fsm::hear_details(const std::vector<value>& replies) {
@@ -330,7 +316,7 @@ class request_fsm::speaker {
 
   /// The last argument, if the script is to grant nothing.
   void end() const {
-    if (is_paused_) say(paused_argument(*of_.paused_));
+    if (is_paused_) say("paused " + std::to_string(of_.paused_->ends.count()));
   }
 
  private:

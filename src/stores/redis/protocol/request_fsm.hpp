@@ -13,13 +13,11 @@
 #include "core/link.hpp"
 #include "core/request.hpp"
 #include "stores/quorum/protocol/ballots.hpp"
+#include "stores/redis/protocol/cluster.hpp"
 #include "stores/redis/protocol/dialect.hpp"
 #include "stores/redis/protocol/failover_guard.hpp"
-#include "stores/redis/protocol/inspection.hpp"
 #include "stores/redis/protocol/listing.hpp"
-#include "stores/redis/protocol/redirection.hpp"
-#include "stores/redis/protocol/shard_channels.hpp"
-#include "stores/redis/protocol/value.hpp"
+#include "stores/redis/protocol/resp.hpp"
 
 namespace holdfast::redis {
 
@@ -76,7 +74,6 @@ class request_fsm {
   [[nodiscard]] outcome hear_inspection(const value& reply) const;
   [[nodiscard]] outcome explain_pause(outcome of_script) const;
   [[nodiscard]] outcome hear_replicas(const value& reply) const;
-  outcome hear_scan(const value& reply);
   outcome hear_details(const std::vector<value>& replies);
   [[nodiscard]] outcome so_far(bool progress) const;
   void say_script(std::string& out, bool in_full) const;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <limits>
 #include <optional>
@@ -9,9 +10,25 @@
 #include <string_view>
 #include <vector>
 
-#include "stores/redis/protocol/value.hpp"
-
 namespace holdfast::redis {
+
+/// One reply of the server, or one part of it, as far as the difference between RESP3's types matters here.
+struct value {
+  enum class kind : std::uint8_t {
+    null,
+    number,
+    text,   // simple, bulk and verbatim strings, doubles, big numbers
+    error,  // `text` begins with its code: "WRONGTYPE ...", "NOSCRIPT ..."
+    list,   // arrays and sets; a map's keys and values in turn
+    push,   // not a reply: a message, an invalidation
+  };
+  kind type = kind::null;
+  std::int64_t number = 0;
+  std::string text;
+  std::vector<value> items;
+
+  [[nodiscard]] bool is(kind k) const { return type == k; }
+};
 
 /// Appends the head of a command of so many arguments, its name included; `append_bulk_string` has to follow
 /// as often.

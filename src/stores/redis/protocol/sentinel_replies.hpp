@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/server_address.hpp"
-#include "stores/redis/protocol/value.hpp"
 
 namespace holdfast::redis {
 

@@ -5,10 +5,15 @@
 #include <string_view>
 #include <vector>
 
+#include "core/machine.hpp"
 #include "stores/redis/protocol/dialect.hpp"
-#include "stores/redis/protocol/value.hpp"
+#include "stores/redis/protocol/resp.hpp"
 
 namespace holdfast::redis {
+
+/// The request_error of a server's error reply.
+/// \param error begins with its code, as in "LOADING Redis is loading ...".
+[[nodiscard]] store::request_error request_error_of(const std::string& error);
 
 using answer_fields = std::map<std::string, std::string, std::less<>>;
 

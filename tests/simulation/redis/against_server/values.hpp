@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "stores/redis/protocol/value.hpp"
+#include "stores/redis/protocol/resp.hpp"
 
 namespace holdfast::sim {
 

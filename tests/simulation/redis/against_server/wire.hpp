@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "stores/redis/protocol/resp.hpp"
-#include "stores/redis/protocol/value.hpp"
 
 namespace holdfast::sim {
 

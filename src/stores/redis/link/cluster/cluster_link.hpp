@@ -16,12 +16,11 @@
 #include "stores/redis/link/node_link.hpp"
 #include "stores/redis/link/settings.hpp"
 #include "stores/redis/link/wire.hpp"
+#include "stores/redis/protocol/cluster.hpp"
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/listing.hpp"
-#include "stores/redis/protocol/redirection.hpp"
 #include "stores/redis/protocol/renewals.hpp"
 #include "stores/redis/protocol/server_address.hpp"
-#include "stores/redis/protocol/slot_map.hpp"
 
 namespace holdfast::redis {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "stores/redis/protocol/replies.hpp"
-#include "stores/redis/protocol/server_errors.hpp"
+#include "stores/redis/protocol/server_answers.hpp"
 
 namespace holdfast::redis {
 

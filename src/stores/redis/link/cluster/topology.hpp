@@ -8,9 +8,9 @@
 
 #include "core/machine.hpp"
 #include "core/scheduler.hpp"
+#include "stores/redis/protocol/cluster.hpp"
+#include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/server_address.hpp"
-#include "stores/redis/protocol/slot_map.hpp"
-#include "stores/redis/protocol/value.hpp"
 
 namespace holdfast::redis {
 

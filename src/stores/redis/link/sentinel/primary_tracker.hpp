@@ -1,19 +1,24 @@
 #pragma once
 
+#include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/annotated_mutex.hpp"
 #include "runtime/connection_reader.hpp"
 #include "runtime/event_loop.hpp"
+#include "runtime/multiplexed_connection.hpp"
 #include "stores/redis/link/connection.hpp"
 #include "stores/redis/link/dial.hpp"
 #include "stores/redis/link/sentinel/search.hpp"
-#include "stores/redis/link/sentinel/subscription.hpp"
 #include "stores/redis/link/settings.hpp"
+#include "stores/redis/link/wire.hpp"
 #include "stores/redis/protocol/server_address.hpp"
 
 namespace holdfast::redis {
@@ -69,9 +74,30 @@ class whereabouts {
   bool is_found_ HOLDFAST_GUARDED_BY(mutex_) = false;
 };
 
+/// How often a Sentinel's notifications make the client ask: notifications cost nothing to whoever forges
+/// them. A bucket of tokens, refilled with time.
+class question_limit {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+
+  /// \return whether one more question may be asked.
+  [[nodiscard]] bool take(time_point now);
+
+ private:
+  static constexpr int most = 8;
+  static constexpr std::chrono::seconds refill{1};  // for each token
+
+  int tokens_ = most;
+  time_point refilled_{};
+};
+
 /// Leads a client's connection to the primary that Sentinels monitor, and away from a server that is the
 /// primary no more.
-class primary_tracker {
+///
+/// A second connection, to one of the Sentinels, is subscribed to their notifications. A notification is a
+/// hint: the Sentinel is asked, and its answer counts. So does the answer that it gives when the subscription
+/// begins, since notifications may have been missed before.
+class primary_tracker final : private runtime::multiplexed_connection<wire>::protocol {
  public:
   /// Gives up the client's connection to the server, or makes the next try due (see
   /// runtime::multiplexed_connection::reconnect). Any thread.
@@ -79,9 +105,9 @@ class primary_tracker {
 
   primary_tracker(runtime::event_loop& loop, runtime::connection_reader& reader, const settings& of,
                   const tls_context* secure, reconnect action);
+  ~primary_tracker() { stop(); }
   primary_tracker(const primary_tracker&) = delete;
   primary_tracker& operator=(const primary_tracker&) = delete;
-  ~primary_tracker() = default;
 
   /// Subscribes to a Sentinel. \throws holdfast::error errc::exhausted.
   void start() { subscription_.start(); }
@@ -89,22 +115,48 @@ class primary_tracker {
   void stop() { subscription_.stop(); }
 
   /// Finds the primary and connects to it, as `dial`. Blocks. \throws connection_error.
-  [[nodiscard]] connection connect(const wishes& of, int stop);
-  /// The connection that `connect` made is in use.
-  void on_connected();
+  [[nodiscard]] connection connect_to_primary(const wishes& of, int stop);
+  /// The connection that `connect_to_primary` made is in use.
+  void on_primary_connected();
   /// As errors name the server.
-  [[nodiscard]] std::string place() const;
+  [[nodiscard]] std::string place_of_primary() const;
 
  private:
+  // See runtime::multiplexed_connection::protocol: the subscription.
+  [[nodiscard]] std::unique_ptr<wire> connect(int stop) override;
+  void on_connected() override { on_report(named_); }
+  void begin_reading() override;
+  void read(short ready) override;
+  void on_disconnect() override { search_.put(sentinel_, false); }
+  [[nodiscard]] std::unique_ptr<pending_command> ping() const override;
+  [[nodiscard]] std::string place() const override;
+
+  /// Where the Sentinel of the subscription says that the primary is. Without the core lock.
   void on_report(const server_address& primary);
   void leave(const server_address& primary);
+
+  // The reader:
+  void read_all();
+  /// \return whether the primary has another address, as a notification says.
+  [[nodiscard]] bool match(std::vector<value> messages);
+  void take_answer(const value& reply);
+  void ask();
 
   const settings& settings_;
   const tls_context* const secure_;
   const reconnect reconnect_;
   whereabouts whereabouts_;
   sentinel_search search_;
-  sentinel_subscription subscription_;
+  const std::string question_;
+  const dialect no_guard_;
+  const guard_marker no_marker_;
+  server_address named_;                   // when the subscription began: the connecting thread's
+  std::atomic<std::size_t> sentinel_ = 0;  // the one that it is connected to
+  std::vector<char> buffer_;               // the reader's, as the rest
+  question_limit limit_;
+  bool is_asking_ = false;
+  bool has_to_ask_again_ = false;
+  runtime::multiplexed_connection<wire> subscription_;
 };
 
 }  // namespace holdfast::redis

@@ -4,12 +4,7 @@
 -- ARGV: owner, keep; behind them "paused": see claims.lua
 -- Returns 1, also where it is a reader already, or 0: the hold had ended.
 
-local found = redis.call('MGET', KEYS[1], KEYS[2])
-local clock = redis.call('TIME')
---@include claims.lua
---@include state.lua
---@include fairness.lua
---@include queue.lua
+--@include name.lua
 local owner, keep = ARGV[1], ARGV[2]
 
 if not alone or alone.owner ~= owner then return living(holders, owner) and 1 or 0 end

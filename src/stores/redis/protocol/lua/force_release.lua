@@ -4,12 +4,7 @@
 -- ARGV: keep, first, last: the tokens between which (both included) a hold is ended; behind them "paused": see claims.lua
 -- Returns how many there were, or {value}: held by a foreign client under that value.
 
-local found = redis.call('MGET', KEYS[1], KEYS[2])
-local clock = redis.call('TIME')
---@include claims.lua
---@include state.lua
---@include fairness.lua
---@include queue.lua
+--@include name.lua
 local keep, lowest, highest = ARGV[1], ARGV[2], ARGV[3]
 
 local all = redis.call('ZRANGEBYSCORE', holders, 0, '+inf')

@@ -4,12 +4,7 @@
 -- ARGV: owner, ttl, keep, token; behind them "paused": see claims.lua
 -- Returns a vote (see vote.lua), or nil: no such claim lives.
 
-local found = redis.call('MGET', KEYS[1], KEYS[2])
-local clock = redis.call('TIME')
---@include claims.lua
---@include state.lua
---@include fairness.lua
---@include queue.lua
+--@include name.lua
 --@include vote.lua
 local owner, ttl, keep, number = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 

@@ -4,12 +4,7 @@
 -- ARGV: owner, keep, the largest number of a claim that is meant; behind them "paused": see claims.lua
 -- Returns 1, or 0: it holds nothing here that is meant.
 
-local found = redis.call('MGET', KEYS[1], KEYS[2])
-local clock = redis.call('TIME')
---@include claims.lua
---@include state.lua
---@include fairness.lua
---@include queue.lua
+--@include name.lua
 --@include vote.lua
 local owner, keep, last_meant = ARGV[1], ARGV[2], ARGV[3]
 

@@ -1,16 +1,19 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stores/redis/protocol/keys.hpp"
+#include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/server_address.hpp"
-#include "stores/redis/protocol/value.hpp"
 
+/// What the servers of a cluster say of each other, and of its slots.
 namespace holdfast::redis {
 
 /// Which server of a cluster has which slots, as far as a client knows. A value.
@@ -54,6 +57,38 @@ class slot_map {
   std::array<std::uint16_t, slot_count> owners_{};  // numbers in `primaries_`, from 1; 0: nobody
   std::vector<server_address> primaries_;           // some of them may have no slot any more
   std::vector<server_address> replicas_;
+};
+
+/// The answer of a server of a cluster to a request for another one. It has not carried the request out.
+struct redirection {
+  bool for_good = false;  // MOVED; or ASK: for this request, since the slot is on its way
+  std::uint16_t slot = 0;
+  server_address to;  // without a host where it is the one that was asked
+};
+
+/// Empty for any other error.
+[[nodiscard]] std::optional<redirection> redirection_in(std::string_view error);
+
+/// The sharded channels on which a connection to a server of a cluster hears: one for each slot in which the
+/// client waits. Any thread.
+///
+/// All nodes of a cluster pass on what is published on an ordinary channel. A sharded channel (Redis 7)
+/// belongs to a slot, and only the servers that have this slot pass on its messages.
+class shard_channels {
+ public:
+  [[nodiscard]] bool has(std::uint16_t slot) const { return (word_of(slot) & bit_of(slot)) != 0; }
+  void add(std::uint16_t slot) { word_of(slot) |= bit_of(slot); }
+  void remove(std::uint16_t slot) { word_of(slot) &= ~bit_of(slot); }
+
+ private:
+  static constexpr std::size_t bits = 64;
+  using word = std::atomic<std::uint64_t>;
+
+  [[nodiscard]] word& word_of(std::uint16_t slot) { return words_.at(slot / bits); }
+  [[nodiscard]] const word& word_of(std::uint16_t slot) const { return words_.at(slot / bits); }
+  [[nodiscard]] static std::uint64_t bit_of(std::uint16_t slot) { return std::uint64_t{1} << slot % bits; }
+
+  std::array<word, slot_count / bits> words_{};
 };
 
 }  // namespace holdfast::redis

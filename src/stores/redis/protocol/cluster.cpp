@@ -1,10 +1,10 @@
-#include "stores/redis/protocol/slot_map.hpp"
+#include "stores/redis/protocol/cluster.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <tuple>
 
 #include "stores/redis/protocol/replies.hpp"
-#include "stores/redis/protocol/resp.hpp"
 
 namespace holdfast::redis {
 
@@ -116,6 +116,29 @@ bool slot_map::differs_from(const slot_map& later) const {
     if (before != nullptr && (after == nullptr || *before != *after)) return true;
   }
   return false;
+}
+
+/// "MOVED 3999 127.0.0.1:6381". IPv6 addresses have no brackets.
+std::optional<redirection> redirection_in(std::string_view error) {
+  redirection r;
+  if (error.starts_with("MOVED ")) {
+    r.for_good = true;
+    error.remove_prefix(6);
+  } else if (error.starts_with("ASK ")) {
+    error.remove_prefix(4);
+  } else {
+    return std::nullopt;
+  }
+  const auto [end, problem] = std::from_chars(error.data(), error.data() + error.size(), r.slot);
+  if (problem != std::errc{} || r.slot >= slot_count) return std::nullopt;
+  error.remove_prefix(static_cast<std::size_t>(end - error.data()));
+  const std::size_t colon = error.rfind(':');
+  if (!error.starts_with(' ') || colon == std::string_view::npos) return std::nullopt;
+  const std::string_view host = error.substr(1, colon - 1);
+  const std::string_view port = error.substr(colon + 1);
+  if (!(host.empty() || is_host(host)) || !is_port(port)) return std::nullopt;
+  r.to = {std::string{host}, std::string{port}};
+  return r;
 }
 
 }  // namespace holdfast::redis
