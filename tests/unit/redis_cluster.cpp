@@ -16,6 +16,7 @@
 #include "stores/redis/protocol/replies.hpp"
 #include "stores/redis/protocol/resp.hpp"
 #include "support/request_form.hpp"
+#include "unit/redis_values.hpp"
 
 namespace holdfast::redis {
 namespace {
@@ -24,15 +25,10 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
-using kind = value::kind;
 
 const server_address responder{"10.0.0.9", "7000"};
 const server_address first{"10.0.0.1", "7001"};
 const server_address second{"10.0.0.2", "7002"};
-
-value text(std::string s) { return {kind::text, 0, std::move(s), {}}; }
-value number(std::int64_t n) { return {kind::number, n, {}, {}}; }
-value list(std::vector<value> items) { return {kind::list, 0, {}, std::move(items)}; }
 
 /// A server as CLUSTER SLOTS names it.
 value server(value host, std::int64_t port) { return list({std::move(host), number(port), text("id")}); }
@@ -55,11 +51,7 @@ std::string place_of(const slot_map& map, std::uint16_t slot) {
 TEST(redis_slot_map, is_asked_for_with_a_command_that_all_versions_know) {
   std::string bytes;
   slot_map::append_question(bytes);
-  parser p;
-  p.feed(bytes);
-  const auto command = p.next();
-  ASSERT_TRUE(command && command->items.size() == 2);
-  EXPECT_EQ(command->items[0].text + " " + command->items[1].text, "CLUSTER SLOTS");
+  EXPECT_THAT(commands_in(bytes), ElementsAre(ElementsAre("CLUSTER", "SLOTS")));
 }
 
 TEST(redis_slot_map, knows_primaries_and_replicas) {
@@ -128,7 +120,7 @@ TEST(redis_slot_map, takes_no_other_reply) {
            value{},
            text("x"),
            number(1),
-           value{kind::push, 0, {}, {}},
+           push({}),
            list({number(1)}),
            list({list({})}),
            list({range(0, 1, {})}),

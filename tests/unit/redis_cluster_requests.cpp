@@ -15,6 +15,7 @@
 #include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/server_answers.hpp"
 #include "support/request_form.hpp"
+#include "unit/redis_values.hpp"
 
 namespace holdfast::redis {
 namespace {
@@ -25,15 +26,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
-using kind = value::kind;
 using outcome = request_fsm::outcome;
 
 const std::string token = "00000000000000000007";
-
-value text(std::string s) { return {kind::text, 0, std::move(s), {}}; }
-value number(std::int64_t n) { return {kind::number, n, {}, {}}; }
-value error_of(std::string s) { return {kind::error, 0, std::move(s), {}}; }
-value list(std::vector<value> items) { return {kind::list, 0, {}, std::move(items)}; }
 
 /// What a script says of a claim that waits.
 value place_in_queue() { return list({number(0), text(token), number(1), number(12'000), number(0)}); }
@@ -57,21 +52,12 @@ class redis_cluster_request : public testing::Test {
   commands said(request_fsm& talk, shard_channels* channels) {
     std::string bytes;
     const std::size_t due = talk.say(bytes, std::nullopt, channels);
-    parser p;
-    p.feed(bytes);
-    commands all;
-    while (const auto v = p.next()) {
-      std::vector<std::string> arguments;
-      for (const value& w : v->items) arguments.push_back(w.text);
-      all.push_back(std::move(arguments));
-    }
+    commands all = commands_in(bytes);
     EXPECT_EQ(all.size(), due);
     return all;
   }
   commands said(request_fsm& talk) { return said(talk, &channels_); }
-  [[nodiscard]] value subscribed() const {
-    return {kind::push, 0, {}, {text("ssubscribe"), text(channel()), number(1)}};
-  }
+  [[nodiscard]] value subscribed() const { return push({text("ssubscribe"), text(channel()), number(1)}); }
   [[nodiscard]] std::string channel() const {
     return "holdfast:client:" + client_.hex() + "{" + tag_in(slot_) + "}";
   }

@@ -9,6 +9,7 @@
 
 #include "core/virtual_time.hpp"
 #include "stores/redis/link/cluster/topology.hpp"
+#include "unit/redis_values.hpp"
 
 namespace holdfast::redis {
 namespace {
@@ -19,12 +20,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-using kind = value::kind;
-
-value text(std::string s) { return {kind::text, 0, std::move(s), {}}; }
-value number(std::int64_t n) { return {kind::number, n, {}, {}}; }
-value error_of(std::string s) { return {kind::error, 0, std::move(s), {}}; }
-value list(std::vector<value> items) { return {kind::list, 0, {}, std::move(items)}; }
 
 store::request_error broken(std::string message, bool retryable = true) {
   return {{errc::unavailable, std::move(message)}, retryable, true};

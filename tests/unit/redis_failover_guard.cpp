@@ -10,6 +10,7 @@
 #include "stores/redis/protocol/request_fsm.hpp"
 #include "stores/redis/protocol/resp.hpp"
 #include "support/request_form.hpp"
+#include "unit/redis_values.hpp"
 
 namespace holdfast::redis {
 namespace {
@@ -17,21 +18,10 @@ namespace {
 using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::HasSubstr;
-using kind = value::kind;
-
-value text(std::string s) { return {kind::text, 0, std::move(s), {}}; }
-value number(std::int64_t n) { return {kind::number, n, {}, {}}; }
-value list(std::vector<value> items) { return {kind::list, 0, {}, std::move(items)}; }
 
 const store::time_point now{1h};
 
-std::vector<std::string> arguments_in(std::string_view bytes) {
-  parser p;
-  p.feed(bytes);
-  std::vector<std::string> all;
-  for (const value& each : p.next().value_or(value{}).items) all.push_back(each.text);
-  return all;
-}
+std::vector<std::string> arguments_in(std::string_view bytes) { return commands_in(bytes).at(0); }
 
 TEST(redis_failover_guard, asks_with_the_marker_of_its_prefix) {
   dialect in;
@@ -72,7 +62,7 @@ TEST(redis_failover_guard, reads_whether_each_write_is_on_the_disk_before_its_re
   EXPECT_EQ(read("yes", "always", "yes"), kept_writes::no);
   EXPECT_EQ(kept_writes_in(list({})), kept_writes::no);
   EXPECT_EQ(kept_writes_in(list({text("appendonly")})), kept_writes::no);
-  EXPECT_EQ(kept_writes_in({value::kind::error, 0, "NOPERM", {}}), kept_writes::unknown);
+  EXPECT_EQ(kept_writes_in(error_of("NOPERM")), kept_writes::unknown);
 }
 
 TEST(redis_failover_guard, has_a_marker_that_is_no_key_of_a_lock) {
@@ -125,7 +115,7 @@ TEST(redis_failover_guard, is_over_where_the_server_says_so) {
 
 TEST(redis_failover_guard, has_clients_try_again_while_a_former_primary_may_go_on) {
   failover_guard guard;
-  const value reply{kind::error, 0, "MASTERDOWN Holdfast: a former primary may still take writes.", {}};
+  const value reply = error_of("MASTERDOWN Holdfast: a former primary may still take writes.");
   const auto refusal = guard.hear(reply, dialect{}, now);
   ASSERT_TRUE(refusal);
   EXPECT_EQ(refusal->reason.code, errc::unavailable);
@@ -136,10 +126,10 @@ TEST(redis_failover_guard, takes_no_other_answer) {
   failover_guard guard;
   EXPECT_EQ(guard.hear(list({}), dialect{}, now)->reason.code, errc::corrupt_store);
   EXPECT_EQ(guard.hear(text("0"), dialect{}, now)->reason.code, errc::corrupt_store);
-  const auto refused = guard.hear({kind::error, 0, "NOPERM no", {}}, dialect{}, now);
+  const auto refused = guard.hear(error_of("NOPERM no"), dialect{}, now);
   EXPECT_EQ(refused->reason.code, errc::permission_denied);
   EXPECT_THAT(refused->reason.message, AllOf(HasSubstr("+info"), HasSubstr("failover_guard=0")));
-  const auto wrong = guard.hear({kind::error, 0, "WRONGTYPE no", {}}, dialect{}, now);
+  const auto wrong = guard.hear(error_of("WRONGTYPE no"), dialect{}, now);
   EXPECT_THAT(wrong->reason.message, HasSubstr(guard_key("holdfast:")));
   EXPECT_FALSE(
       guard.hear(list({number(std::numeric_limits<std::int64_t>::max()), text("x")}), dialect{}, now));
@@ -238,7 +228,7 @@ TEST_F(redis_guard_marker, is_copied_to_a_length_alone_that_a_marker_may_have) {
   // A reply without a marker changes nothing.
   EXPECT_FALSE(guard.hear(list({number(0)}), in_, now));
   EXPECT_EQ(guard.marker(), std::string(200, 'a'));
-  EXPECT_TRUE(guard.hear({value::kind::error, 0, "MOVED 7 10.0.0.2:7002", {}}, in_, now));
+  EXPECT_TRUE(guard.hear(error_of("MOVED 7 10.0.0.2:7002"), in_, now));
   EXPECT_EQ(guard.marker(), std::string(200, 'a')) << "an error says nothing of it";
 }
 

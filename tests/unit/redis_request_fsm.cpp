@@ -9,6 +9,7 @@
 #include "stores/redis/protocol/resp.hpp"
 #include "support/ballot_form.hpp"
 #include "support/request_form.hpp"
+#include "unit/redis_values.hpp"
 
 namespace holdfast::redis {
 namespace {
@@ -18,13 +19,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
-using kind = value::kind;
 using outcome = request_fsm::outcome;
-
-value text(std::string s) { return {kind::text, 0, std::move(s), {}}; }
-value number(std::int64_t n) { return {kind::number, n, {}, {}}; }
-value error_of(std::string s) { return {kind::error, 0, std::move(s), {}}; }
-value list(std::vector<value> items) { return {kind::list, 0, {}, std::move(items)}; }
 
 const owner_id client = owner_id::random();
 const owner_id owner = owner_id::random();
@@ -44,14 +39,7 @@ test::request_form request_for(test::task task) {
 std::vector<std::vector<std::string>> said(request_fsm& talk) {
   std::string bytes;
   const std::size_t due = talk.say(bytes);
-  parser p;
-  p.feed(bytes);
-  std::vector<std::vector<std::string>> commands;
-  while (const auto v = p.next()) {
-    std::vector<std::string> arguments;
-    for (const value& w : v->items) arguments.push_back(w.text);
-    commands.push_back(std::move(arguments));
-  }
+  auto commands = commands_in(bytes);
   EXPECT_EQ(commands.size(), due);
   return commands;
 }

@@ -14,6 +14,7 @@
 #include "stores/redis/protocol/replies.hpp"
 #include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/sentinel_replies.hpp"
+#include "unit/redis_values.hpp"
 
 namespace holdfast::redis {
 namespace {
@@ -24,15 +25,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-using kind = value::kind;
 
 const server_address former{"10.0.0.1", "6379"};
 const server_address current{"10.0.0.2", "6379"};
-
-value text(std::string s) { return {kind::text, 0, std::move(s), {}}; }
-value list(std::vector<value> items) { return {kind::list, 0, {}, std::move(items)}; }
-value push(std::vector<value> items) { return {kind::push, 0, {}, std::move(items)}; }
-value error_of(std::string s) { return {kind::error, 0, std::move(s), {}}; }
 
 // ---- sentinel_search
 
@@ -209,7 +204,7 @@ TEST(redis_sentinel_replies, of_another_shape_are_no_address) {
       list({}),
       list({text("10.0.0.2")}),
       list({text("10.0.0.2"), text("6379"), text("more")}),
-      list({text("10.0.0.2"), value{kind::number, 6379, {}, {}}}),
+      list({text("10.0.0.2"), number(6379)}),
       list({text(""), text("6379")}),
       list({text("10.0.0.2"), text("")}),
       list({text("10.0.0.2"), text("0")}),

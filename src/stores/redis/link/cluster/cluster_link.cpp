@@ -51,7 +51,7 @@ cluster_link::cluster_link(runtime::event_loop& loop, settings s)
                    ask(which, std::move(handler));
                  },
                  [this](slot_map map) { take_map(std::move(map)); },
-                 [this](const store::request_error& reason) { fail_parked(reason); }}} {}
+                 [this](const store::request_error& reason) { resume(&reason); }}} {}
 
 void cluster_link::shut() {
   std::vector<node_ptr> all;
@@ -92,9 +92,18 @@ cluster_link::command_ptr cluster_link::command_for(tickets::request request, on
 /// To the server that has the slot. Where none is known, the request waits until the map was asked for.
 void cluster_link::route(command_ptr c, std::uint16_t slot) {
   if (const server_address* const to = map_.primary_of(slot)) return push(*to, std::move(c));
-  parked& waiting = parked_.emplace_back();
-  waiting.slot = slot;
-  waiting.command = std::move(c);
+  const auto parked = std::make_shared<command_ptr>(std::move(c));
+  awaiting_map_.emplace_back([this, slot, parked](const store::request_error* problem) {
+    command_ptr command = std::move(*parked);
+    if (problem != nullptr) {
+      command->fail(*problem);
+      return command->complete();
+    }
+    if (map_.primary_of(slot) != nullptr) return route(std::move(command), slot);
+    fail_soon(
+        std::move(command),
+        {{errc::unavailable, "no server of the cluster has the slot " + std::to_string(slot)}, true, false});
+  });
   topology_.refresh();
 }
 
@@ -440,8 +449,7 @@ void cluster_link::take_map(slot_map map) {
   }
   map_ = std::move(map);
   leave_later(former);
-  route_parked();
-  for (const auto& resume : std::exchange(awaiting_map_, {})) resume(nullptr);
+  resume(nullptr);
   try {
     const bool is_all_watched = watchers().contains(std::nullopt);  // keys change on every server
     for (const server_address& each : map_.primaries())
@@ -454,26 +462,9 @@ void cluster_link::take_map(slot_map map) {
   kick_soon();
 }
 
-void cluster_link::route_parked() {
-  for (parked& each : std::exchange(parked_, {})) {
-    if (map_.primary_of(each.slot) != nullptr) {
-      route(std::move(each.command), each.slot);
-      continue;
-    }
-    fail_soon(std::move(each.command),
-              {{errc::unavailable, "no server of the cluster has the slot " + std::to_string(each.slot)},
-               true,
-               false});
-  }
-}
-
-void cluster_link::fail_parked(const store::request_error& reason) {
-  const std::vector<parked> failed = std::exchange(parked_, {});
-  for (const auto& resume : std::exchange(awaiting_map_, {})) resume(&reason);
-  for (const parked& each : failed) {
-    each.command->fail(reason);
-    each.command->complete();
-  }
+/// What waits for the map goes on, or fails.
+void cluster_link::resume(const store::request_error* problem) {
+  for (const auto& each : std::exchange(awaiting_map_, {})) each(problem);
 }
 
 bool cluster_link::move_slot(std::uint16_t slot, const server_address& to) {

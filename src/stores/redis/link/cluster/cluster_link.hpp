@@ -78,11 +78,6 @@ class cluster_link final : public node_link, private node::parent {
     on_reply handler;
     store::time_point send_by;  // see tickets::request
   };
-  /// A request that waits for the map.
-  struct parked {
-    command_ptr command;
-    std::uint16_t slot = 0;
-  };
 
   // See node::parent.
   [[nodiscard]] connection connect(node& to, int stop) override;
@@ -118,8 +113,7 @@ class cluster_link final : public node_link, private node::parent {
   void ask(const server_address& which, topology::on_answer handler);
   [[nodiscard]] std::vector<server_address> candidates();
   void take_map(slot_map map);
-  void route_parked();
-  void fail_parked(const store::request_error& reason);
+  void resume(const store::request_error* problem);
   /// \return false where the map has no room for it.
   [[nodiscard]] bool move_slot(std::uint16_t slot, const server_address& to);
   void place_marker(const server_address& primary);
@@ -137,7 +131,6 @@ class cluster_link final : public node_link, private node::parent {
 
   slot_map map_;
   topology topology_;
-  std::vector<parked> parked_;
   std::vector<std::function<void(const store::request_error* problem)>> awaiting_map_;
   members members_;
   std::vector<node_ptr> leaving_;  // not yet closed
