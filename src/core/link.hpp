@@ -61,4 +61,11 @@ class link {
   virtual void shut() {}
 };
 
+/// The reply of that kind in an outcome; null: it is another one, or an error.
+template <class Reply>
+[[nodiscard]] const Reply* reply_in(const link::outcome& o) {
+  const auto* const any = std::get_if<reply>(&o);
+  return any == nullptr ? nullptr : std::get_if<Reply>(any);
+}
+
 }  // namespace holdfast::tickets

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/owner_id.hpp"
+#include "stores/quorum/protocol/ballots.hpp"
 #include "stores/quorum/protocol/place_in_time.hpp"
-#include "stores/quorum/protocol/server_vote.hpp"
 #include "stores/quorum/protocol/shared_view.hpp"
 
 namespace holdfast::quorum {
@@ -89,7 +89,7 @@ state_answers views(const std::vector<std::optional<lock_state>>& all) {
 
 /// What a majority of these servers says.
 std::optional<lock_state> seen_by(const std::vector<std::optional<lock_state>>& all) {
-  return view_of("stock", views(all), majority_of(all.size()));
+  return view_of("stock", views(all), ballots::majority_of(all.size()));
 }
 
 claim_state sighted(const std::string& owner, std::uint64_t token, duration left = 10s) {
@@ -287,7 +287,7 @@ listings listed(std::initializer_list<std::vector<lock_summary>> all) {
 
 /// What a majority says of the only name.
 lock_summary only(const listings& answers) {
-  const auto all = view_of(answers, majority_of(answers.size()), false);
+  const auto all = view_of(answers, ballots::majority_of(answers.size()), false);
   return all.size() == 1 ? all.front() : lock_summary{};
 }
 

@@ -8,7 +8,7 @@
 
 #include "core/link.hpp"
 #include "core/request.hpp"
-#include "stores/quorum/protocol/server_vote.hpp"
+#include "stores/quorum/protocol/contender.hpp"
 #include "support/ballot_form.hpp"
 #include "support/request_form.hpp"
 

@@ -25,7 +25,7 @@ function(bend FILE)
 endfunction()
 
 # A vote counts beyond its server's deadline, as long as another is younger; and, apart from that, while it is given back.
-bend(server_vote.hpp
+bend(contender.hpp
   FROM [=[    return at == standing::granted && since + ttl > now;]=]
   TO [=[    return (at == standing::granted || (at == standing::yielding && is_bent(mutant::yielding_counts))) &&
            (since + ttl > now || is_bent(mutant::stale_votes));]=])
@@ -53,10 +53,10 @@ bend(contender.cpp
   return count([&](const server_vote& each) { return each.is_valid(now, ttl_); }) + (is_twice ? 1 : 0);]=])
 
 # A place in the queue of a server counts as its vote, for the number of the claim.
-bend(server_vote.cpp
+bend(contender.cpp
   FROM [=[  at = place.granted ?]=]
   TO [=[  at = place.granted || is_bent(mutant::answers_as_grants) ?]=])
-bend(server_vote.cpp
+bend(contender.cpp
   FROM [=[  ballot = *place.vote;]=]
   TO [=[  ballot = *place.vote;
   if (!place.granted && is_bent(mutant::answers_as_grants)) ballot.accepted = token;]=])

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/owner_id.hpp"
 #include "core/claim.hpp"
@@ -11,6 +13,18 @@
 
 /// The requests to one of several servers, a majority of which has to grant, and its replies to each.
 namespace holdfast::ballots {
+
+/// The smallest number of servers that is more than half of them.
+[[nodiscard]] constexpr std::size_t majority_of(std::size_t servers) { return servers / 2 + 1; }
+
+/// What is the same for all claims of a client.
+struct voting_terms {
+  std::vector<std::string> places{};  // of the servers
+  duration silence{};                 // after so long without an answer a server counts as silent
+  duration oldest{};      // a server accepts no number that is so much behind its clock; zero: any
+  duration furthest{};    // nor one that is further ahead of its clock
+  duration connecting{};  // so much longer may the first answers take
+};
 
 /// Claims, or keeps what it has: -> place, refused, other_capacity, paused; with the server's ballot.
 struct vote {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "stores/quorum/protocol/server_vote.hpp"
+#include "stores/quorum/protocol/ballots.hpp"
 
 namespace holdfast::quorum {
 
@@ -71,7 +71,8 @@ std::string problem_list::text() const {
 store::request_error problem_list::of_majority(std::size_t servers) const {
   const auto final_ones = static_cast<std::size_t>(
       std::count_if(problems_.begin(), problems_.end(), [](const auto& each) { return !each.retryable; }));
-  store::request_error e{{errc::unavailable, ""}, final_ones <= servers - majority_of(servers), true};
+  store::request_error e{
+      {errc::unavailable, ""}, final_ones <= servers - ballots::majority_of(servers), true};
   const auto first = std::find_if(problems_.begin(), problems_.end(),
                                   [&](const auto& each) { return each.retryable == e.retryable; });
   if (first != problems_.end()) e.reason.code = first->reason.code;

@@ -15,9 +15,12 @@
 #include "core/scheduler.hpp"
 #include "stores/quorum/protocol/ballots.hpp"
 #include "stores/quorum/protocol/place_in_time.hpp"
-#include "stores/quorum/protocol/server_vote.hpp"
 
 namespace holdfast::quorum {
+
+using ballots::majority_of;
+using ballots::voting_terms;
+using store::time_point;
 
 /// What the coordinator needs of its link. All of it under the core lock.
 class transport {
@@ -45,11 +48,7 @@ class transport {
 /// The outcome of each server; empty: it has not answered yet.
 using outcomes = std::vector<std::optional<tickets::link::outcome>>;
 
-template <class Reply>
-[[nodiscard]] const Reply* reply_in(const tickets::link::outcome& o) {
-  const auto* const any = std::get_if<tickets::reply>(&o);
-  return any == nullptr ? nullptr : std::get_if<Reply>(any);
-}
+using tickets::reply_in;
 template <class Reply>
 [[nodiscard]] const Reply* reply_in(const std::optional<tickets::link::outcome>& o) {
   return o ? reply_in<Reply>(*o) : nullptr;

@@ -90,17 +90,16 @@ std::vector<std::size_t> server_set::take_written() {
   return all;
 }
 
-bool server_set::is_any(state s) const {
-  return std::any_of(members_.begin(), members_.end(), [s](const member& each) { return each.is == s; });
-}
-
 bool server_set::is_unheard() const {
   return std::any_of(members_.begin(), members_.end(), [](const member& each) {
     return each.is == state::unheard || (each.is == state::lacks && !each.is_connected);
   });
 }
 
-bool server_set::is_joining() const { return is_any(state::joining); }
+bool server_set::is_joining() const {
+  return std::any_of(members_.begin(), members_.end(),
+                     [](const member& each) { return each.is == state::joining; });
+}
 
 std::vector<std::size_t> server_set::lacking() const {
   std::vector<std::size_t> all;

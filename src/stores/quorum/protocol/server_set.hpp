@@ -76,8 +76,6 @@ class server_set {
     std::string run_in_use;  // on the last connection that was in use
   };
 
-  [[nodiscard]] bool is_any(state s) const;
-
   const std::vector<std::string> places_;
   std::string text_;
   std::vector<member> members_;

@@ -23,8 +23,7 @@ bool is_push_of(const value& v, std::string_view kind) {
 }
 
 bool is_grant(const request_fsm::outcome& o) {
-  const auto* const reply = std::get_if<tickets::reply>(&o);
-  const auto* const at = reply == nullptr ? nullptr : std::get_if<tickets::place>(reply);
+  const auto* const at = tickets::reply_in<tickets::place>(o);
   return at != nullptr && at->granted;
 }
 

@@ -31,8 +31,7 @@ split_renewal::split_renewal(const tickets::renew& whole, const std::string& pre
 
 std::optional<split_renewal::outcome> split_renewal::take(std::size_t part, const outcome& of_part) {
   const std::vector<std::size_t>& indices = parts_.at(part).indices;
-  const auto* const reply = std::get_if<tickets::reply>(&of_part);
-  const auto* const kept = reply == nullptr ? nullptr : std::get_if<tickets::kept>(reply);
+  const auto* const kept = tickets::reply_in<tickets::kept>(of_part);
   if (kept != nullptr && kept->each.size() == indices.size()) {
     has_answer_ = true;
     for (std::size_t i = 0; i < indices.size(); ++i) answer_.each[indices[i]] = kept->each[i];

@@ -147,8 +147,7 @@ request_fsm::outcome request_fsm::hear_inspection(const value& reply) const {
 std::optional<request_fsm::outcome> request_fsm::hear_script(const value& reply) {
   if (inspection_ != nullptr) return hear_inspection(reply);
   outcome o = explain_pause(outcome_of(request_, reply));
-  const auto* heard = std::get_if<tickets::reply>(&o);
-  const auto* at = heard != nullptr ? std::get_if<place>(heard) : nullptr;
+  const auto* at = tickets::reply_in<place>(o);
   if (at != nullptr && !at->granted && !is_placed_ && channels_ != nullptr && !is_listening()) {
     is_placed_ = true;
     if (const auto* const made = ballots::get_if<tickets::acquire>(request_))

@@ -35,8 +35,7 @@ std::vector<lock_summary> cluster_listing::summaries() const {
 }
 
 bool cluster_listing::take_moved(const tickets::link::outcome& of) {
-  const auto* const reply = std::get_if<tickets::reply>(&of);
-  const auto* const listed = reply == nullptr ? nullptr : std::get_if<std::vector<lock_summary>>(reply);
+  const auto* const listed = tickets::reply_in<std::vector<lock_summary>>(of);
   if (listed == nullptr) return false;
   moved.erase(moved.begin());
   for (const lock_summary& each : *listed) found.insert_or_assign(each.name, each);
@@ -368,9 +367,8 @@ void cluster_link::list_server(tickets::list request, const std::shared_ptr<clus
   if (all->current == nullptr) all->current = std::make_shared<listing>();
   request.listed = all->current;
   auto c = command_for(std::move(request), [this, all, handler](const outcome& o) {
-    const auto* const reply = std::get_if<tickets::reply>(&o);
-    const auto* const summaries = reply == nullptr ? nullptr : std::get_if<std::vector<lock_summary>>(reply);
-    const auto* const part = reply == nullptr ? nullptr : std::get_if<tickets::more>(reply);
+    const auto* const summaries = tickets::reply_in<std::vector<lock_summary>>(o);
+    const auto* const part = tickets::reply_in<tickets::more>(o);
     if (summaries == nullptr && part == nullptr) return handler(o);
     if (summaries != nullptr) {
       for (const lock_summary& each : *summaries) all->found.insert_or_assign(each.name, each);
