@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/virtual_time.hpp"
-#include "stores/zookeeper/protocol/beats.hpp"
+#include "stores/zookeeper/protocol/liveness.hpp"
 #include "stores/zookeeper/protocol/session.hpp"
 
 namespace holdfast::zookeeper {

@@ -107,8 +107,8 @@ TEST_F(zookeeper_contention, watches_no_more_than_a_packet_can_set_again) {
   wire_.serve(session_);
   renew(count, name);
   EXPECT_EQ(kept(), std::vector<bool>(count, true));
-  EXPECT_LT(wire_.watched_bytes(), watch_table::most);
-  EXPECT_GT(wire_.watched_bytes(), watch_table::most_with_own / 2);
+  EXPECT_LT(wire_.watched_bytes(), wire_nodes::most_watched);
+  EXPECT_GT(wire_.watched_bytes(), wire_nodes::most_watched_with_own / 2);
   // Those that are not watched are looked at with each renewal.
   const std::string last = "/" + name + std::to_string(count - 1);
   ASSERT_FALSE(wire_.watched.contains(node_of(0, last)));
@@ -131,7 +131,7 @@ TEST_F(zookeeper_contention, waits_without_watches_where_there_is_no_room) {
     acquire(i, name + std::to_string(i));
   }
   wire_.serve(session_);
-  EXPECT_LT(wire_.watched_bytes(), watch_table::most);
+  EXPECT_LT(wire_.watched_bytes(), wire_nodes::most_watched);
   const std::string last = "/" + name + std::to_string(count - 1);
   ASSERT_FALSE(wire_.watched.contains(node_of(0, last)));
   wire_.remove(node_of(0, last), session_);
@@ -145,7 +145,7 @@ TEST_F(zookeeper_contention, waits_without_watches_where_there_is_no_room) {
   pass(10s);
   EXPECT_EQ(received_[owner(count - 2)], std::vector{store::notification_kind::revoked});
   EXPECT_FALSE(is_granted(count - 3));
-  EXPECT_LT(wire_.watched_bytes(), watch_table::most);
+  EXPECT_LT(wire_.watched_bytes(), wire_nodes::most_watched);
 }
 
 TEST_F(zookeeper_contention, goes_on_looking_over_a_new_connection) {

@@ -16,7 +16,6 @@
 #include "core/samples.hpp"
 #include "core/virtual_time.hpp"
 #include "stores/zookeeper/protocol/session.hpp"
-#include "stores/zookeeper/protocol/watch_table.hpp"
 
 namespace holdfast::zookeeper {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "stores/zookeeper/protocol/layout.hpp"
-#include "stores/zookeeper/protocol/operation.hpp"
+#include "stores/zookeeper/protocol/wire.hpp"
 
 namespace holdfast::zookeeper {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "stores/zookeeper/link/listed_names.hpp"
+#include "stores/zookeeper/link/handle.hpp"
 
 namespace holdfast::zookeeper {
 namespace {

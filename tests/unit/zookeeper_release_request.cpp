@@ -5,7 +5,7 @@
 
 #include "base/metadata.hpp"
 #include "stores/zookeeper/protocol/note.hpp"
-#include "stores/zookeeper/protocol/release_request.hpp"
+#include "stores/zookeeper/protocol/survey.hpp"
 
 namespace holdfast::zookeeper {
 namespace {

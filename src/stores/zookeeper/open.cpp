@@ -35,7 +35,6 @@ void take_access(store_url& url, const runtime::password& password, zookeeper::s
     if (s.auth.empty() || s.auth.starts_with(':') || (!has_password && !password.is_given())) {
       url.refuse("the option 'auth' is not of the form digest:user:password");
     }
-    s.auth_scheme = "digest";
   } else if (password.is_given()) {
     url.refuse("a password is given without a user; add auth=digest:user");
   }
@@ -66,6 +65,7 @@ zookeeper::settings settings_of(store_url& url, const client_options& options) {
                               milliseconds{100}, milliseconds{24h});
   s.session_timeout = url.take_milliseconds("session_timeout", ttl, 100ms, 24h);
   s.connect_limit = url.take_milliseconds("connect_timeout", s.connect_limit, 1ms, 1h);
+  s.recipes.timeout = s.session_timeout;
   s.recipes.layout = take_layout(url);
   take_access(url, runtime::password{options.password()}, s);
   url.refuse_rest(known_options);

@@ -11,7 +11,6 @@
 #include <optional>
 #include <poll.h>
 #include <set>
-#include <sstream>
 #include <string>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -24,6 +23,7 @@
 #include "stores/zookeeper/link/conditions.hpp"
 #include "stores/zookeeper/link/handle.hpp"
 #include "stores/zookeeper/link/names.hpp"
+#include "stores/zookeeper/protocol/paths.hpp"
 
 namespace holdfast::zookeeper {
 
@@ -40,11 +40,6 @@ constexpr std::int64_t safe_ticks = 8;  // of a session, see the page
 constexpr std::string_view taken =
     " Mode tickTime minSessionTimeout maxSessionTimeout zk_local_sessions zk_cnt_fsynctime "
     "zk_cnt_sync_processor_batch_size ";
-
-std::string parent_of(const std::string& path) {
-  const auto slash = path.rfind('/');
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 bool is_local(const settings::server& at) {
   return at.host == "localhost" || at.host == "::1" || at.host.starts_with("127.");
@@ -67,7 +62,7 @@ struct descriptor {
 }
 
 /// Sends one of the servers' administrative commands ("srvr", "conf", "mntr"), over a connection of its own.
-/// \param address "127.0.0.1:2181", or an IPv6 address and a port behind its last colon.
+/// \param address one of `addresses`.
 /// \return the answer, at most 1 MiB of it. \throws runtime::connection_error.
 std::string ask_four_letter(const std::string& address, std::string_view command,
                             runtime::io_deadline limit) {
@@ -146,8 +141,8 @@ class blocking_session {
       handle_.go_on(events.revents);
       for (handle::news& each : handle_.take_news()) {
         if (const auto* made = std::get_if<handle::connected>(&each)) timeout_ = made->timeout;
-        if (const auto* refused = std::get_if<handle::shut_out>(&each))
-          throw runtime::connection_error{refused->reason};
+        if (const auto* end = std::get_if<handle::over>(&each); end != nullptr && end->refusal)
+          throw runtime::connection_error{*end->refusal};
         if (auto* reply = std::get_if<handle::answered>(&each)) reply->handler(std::move(reply->result));
       }
     }
@@ -164,7 +159,7 @@ class ensemble_survey {
 
   std::vector<finding> run(bool asks_for_world) && {
     for (const settings::server& each : settings_.servers) hear(each);
-    if (at_.count == 0) throw runtime::connection_error{{errc::unavailable, last_problem_}};
+    if (at_.empty()) throw runtime::connection_error{{errc::unavailable, last_problem_}};
     const std::string user = settings_.auth.substr(0, settings_.auth.find(':'));
     ensemble_.set("client", user.empty() ? "a client without auth" : "the user " + user);
     ensemble_.set("requested", settings_.session_timeout.count());
@@ -206,17 +201,14 @@ class ensemble_survey {
       last_problem_ = problem->message;
     } else {
       const auto& found = std::get<addresses>(outcome);
-      std::string list = found.list;  // in the format of the client library
-      std::ranges::replace(list, ',', '\n');
-      std::istringstream lines{list};
-      while (std::getline(lines, server.address)) {
+      for (const std::string& address : found) {
         try {
+          server.address = address;
           const std::string answer = ask_four_letter(server.address, "srvr", limit());
           const bool is_serving = answer.find("not currently serving") == std::string::npos;
           server.said.set("state", is_serving ? "serving" : "waiting");
           if (!set_fields(server.said, answer, ": ") && is_serving) server.missing = "srvr";
-          at_.list.append(at_.list.empty() ? "" : ",").append(found.list);
-          at_.count += found.count;
+          at_.insert(at_.end(), found.begin(), found.end());
           return;
         } catch (const runtime::connection_error& c) {
           last_problem_ = c.reason.message;
@@ -254,18 +246,19 @@ class ensemble_survey {
       ensemble_.set("timeout", own.timeout().count());
       // The session is a local one itself, if the server makes such.
       for (one& each : servers_) ask(each, "mntr", "\t", "zk_local_sessions");
-      std::string root = settings_.recipes.root.empty() ? "/" : settings_.recipes.root;
+      std::string root = top_of(settings_.recipes.root);
       const auto read = [&] { return own.ask({.kind = operation_kind::get, .path = root}); };
       answer found = read();
       ensemble_.set_flag("has_root", found != answer::no_node);
-      for (; found == answer::no_node && root != "/"; found = read()) root = parent_of(root);
+      for (; found == answer::no_node && root != "/"; found = read())
+        root = top_of(root.substr(0, root.rfind('/')));
       ensemble_.set("root", root);
       ensemble_.set_flag("may_read", found != answer::refused);
       ensemble_.set_flag("may_create", own.may_create_below(root));
       if (settings_.acl == settings::access::world) return;
       settings anybody = settings_;
       anybody.acl = settings::access::world;
-      anybody.auth_scheme.clear();
+      anybody.auth.clear();
       ensemble_.set_flag("is_open",
                          blocking_session{anybody, at_, settings_.connect_limit}.may_create_below(root));
     } catch (const runtime::connection_error& c) {

@@ -13,7 +13,6 @@
 #include <zookeeper/zookeeper.h>
 
 #include "runtime/io_deadline.hpp"
-#include "stores/zookeeper/link/listed_names.hpp"
 
 namespace holdfast::zookeeper {
 
@@ -81,11 +80,13 @@ failure failure_of(int code, const operation& step) {
 
 /// The number of addresses for the library. After a failure it skips one (ZOOKEEPER-2466), and with an even
 /// number it would never try every second one.
-std::size_t tried_in_turn(const addresses& at) { return at.count | 1U; }
+std::size_t tried_in_turn(const addresses& at) { return at.size() | 1U; }
 
 std::string list_of(const addresses& at) {
-  if (at.count == tried_in_turn(at)) return at.list;
-  return at.list + ',' + at.list.substr(0, at.list.find(','));
+  std::string list;
+  for (std::size_t i = 0; i < tried_in_turn(at); ++i)
+    list.append(list.empty() ? "" : ",").append(at[i % at.size()]);
+  return list;
 }
 
 status status_of(const Stat* s) {
@@ -110,18 +111,15 @@ struct handle::pending {
 };
 
 struct handle::callbacks {
-  static std::pair<std::unique_ptr<pending>, result> take(const void* data, int code) {
-    std::unique_ptr<pending> p{static_cast<pending*>(const_cast<void*>(data))};
-    result r;
-    r.code = answer_of(code);
-    r.path = p->step.path;
+  /// \param fill takes the rest of the server's reply into the result, if the operation was carried out.
+  template <class Fill>
+  static void give(int code, const void* data, Fill fill) noexcept {
+    const std::unique_ptr<pending> p{static_cast<pending*>(const_cast<void*>(data))};
+    result r{.code = answer_of(code), .path = p->step.path};
     if (r.code != answer::done) r.reason = failure_of(code, p->step);
-    return {std::move(p), std::move(r)};
-  }
-  static void give(std::unique_ptr<pending> p, result r) noexcept {
+    if (code == ZOK) fill(p->step, r);
     p->owner->news_.emplace_back(answered{std::move(p->handler), std::move(r)});
   }
-
   /// The server's reply ended too soon, or cannot belong to the request. No exception may leave a callback of
   /// the library.
   static void set_damaged(result& r) noexcept {
@@ -131,38 +129,32 @@ struct handle::callbacks {
   }
 
   static void created(int code, const char* path, const Stat* about, const void* data) noexcept {
-    auto [p, r] = take(data, code);
-    const bool is_whole = path != nullptr && may_create(p->step, path);
-    if (code == ZOK && !is_whole) set_damaged(r);
-    if (code == ZOK && is_whole) r.path = path;
-    if (code == ZOK) r.about = status_of(about);
-    give(std::move(p), std::move(r));
+    give(code, data, [&](const operation& step, result& r) {
+      r.about = status_of(about);
+      if (path == nullptr || !may_create(step, path)) return set_damaged(r);
+      r.path = path;
+    });
   }
   static void read(int code, const char* bytes, int size, const Stat* about, const void* data) noexcept {
-    auto [p, r] = take(data, code);
-    if (code == ZOK && bytes != nullptr && size > 0) r.data.assign(bytes, static_cast<std::size_t>(size));
-    if (code == ZOK) r.about = status_of(about);
-    give(std::move(p), std::move(r));
+    give(code, data, [&](const operation&, result& r) {
+      r.about = status_of(about);
+      if (bytes != nullptr && size > 0) r.data.assign(bytes, static_cast<std::size_t>(size));
+    });
   }
   static void listed(int code, const String_vector* names, const void* data) noexcept {
-    auto [p, r] = take(data, code);
-    if (code == ZOK && names != nullptr) {
+    give(code, data, [&](const operation&, result& r) {
+      if (names == nullptr) return;
       auto all = listed_names(names->data, names->count);
-      if (!all) set_damaged(r);
-      if (all) r.children = std::move(*all);
-    }
-    give(std::move(p), std::move(r));
+      if (!all) return set_damaged(r);
+      r.children = std::move(*all);
+    });
   }
   static void found(int code, const Stat* about, const void* data) noexcept {
-    auto [p, r] = take(data, code);
-    if (code == ZOK) r.about = status_of(about);
-    give(std::move(p), std::move(r));
+    give(code, data, [&](const operation&, result& r) { r.about = status_of(about); });
   }
-  static void written(int code, const Stat* about, const void* data) noexcept { found(code, about, data); }
   static void synced(int code, const char*, const void* data) noexcept { ended(code, data); }
   static void ended(int code, const void* data) noexcept {
-    auto [p, r] = take(data, code);
-    give(std::move(p), std::move(r));
+    give(code, data, [](const operation&, result&) {});
   }
 
   static void session_event(zhandle_t* zk, int type, int state, const char*, void* context) noexcept {
@@ -179,10 +171,10 @@ struct handle::callbacks {
     }
     h.connected_ = false;
     if (state == ZOO_EXPIRED_SESSION_STATE)
-      h.news_.emplace_back(handle::ended{});
+      h.news_.emplace_back(over{});
     else if (state == ZOO_AUTH_FAILED_STATE)
-      h.news_.emplace_back(shut_out{
-          {errc::permission_denied, "the servers refused the 'auth' of the URL; check user and password"}});
+      h.news_.emplace_back(over{failure{
+          errc::permission_denied, "the servers refused the 'auth' of the URL; check user and password"}});
     else
       h.news_.emplace_back(disconnected{});
   }
@@ -198,6 +190,17 @@ struct handle::callbacks {
   static void keep_quiet(const char*) noexcept {}
 };
 
+std::optional<std::vector<std::string>> listed_names(const char* const* names, int count) {
+  if (count < 0 || (count > 0 && names == nullptr)) return std::nullopt;
+  std::vector<std::string> all;
+  for (int i = 0; i < count; ++i) {
+    const char* const name = names[static_cast<std::size_t>(i)];
+    if (name == nullptr) return std::nullopt;
+    all.emplace_back(name);
+  }
+  return all;
+}
+
 handle::handle(const settings& s, const addresses& at)
     : settings_{s}, attempt_{boot_clock::now()}, servers_{tried_in_turn(at)} {
   const std::string login = s.login();
@@ -211,9 +214,9 @@ handle::handle(const settings& s, const addresses& at)
         {errc::exhausted, std::string{"no session can be begun: "} + std::strerror(errno)}};
   }
   zoo_set_servers_resolution_delay(zk_, -1);  // they are addresses already
-  if (s.auth_scheme.empty()) return;
-  zoo_add_auth(zk_, s.auth_scheme.c_str(), login.c_str(), static_cast<int>(login.size()),
-               &callbacks::authenticated, nullptr);
+  if (s.auth.empty()) return;
+  zoo_add_auth(zk_, "digest", login.c_str(), static_cast<int>(login.size()), &callbacks::authenticated,
+               nullptr);
 }
 
 handle::~handle() { zookeeper_close(zk_); }
@@ -280,7 +283,7 @@ int handle::submit(const operation& step, pending* p) {
     case operation_kind::get: return zoo_awget(zk_, path, watcher, this, &callbacks::read, p);
     case operation_kind::exists: return zoo_awexists(zk_, path, watcher, this, &callbacks::found, p);
     case operation_kind::list: return zoo_awget_children(zk_, path, watcher, this, &callbacks::listed, p);
-    case operation_kind::set: return zoo_aset(zk_, path, step.data.data(), size, -1, &callbacks::written, p);
+    case operation_kind::set: return zoo_aset(zk_, path, step.data.data(), size, -1, &callbacks::found, p);
     case operation_kind::remove: return zoo_adelete(zk_, path, -1, &callbacks::ended, p);
     case operation_kind::sync: return zoo_async(zk_, path, &callbacks::synced, p);
     case operation_kind::unwatch: {
@@ -299,10 +302,10 @@ bool handle::is_cut() const { return connected_ && zoo_state(zk_) != ZOO_CONNECT
 
 /// The library has taken over the timeout, and would ask the next server for a session of this length.
 void handle::refuse(std::chrono::milliseconds timeout) {
-  news_.emplace_back(shut_out{
-      {errc::unavailable, "a server gave a session of " + std::to_string(timeout.count()) +
-                              " ms, and the shortest one is " + std::to_string(shortest_session.count()) +
-                              " ms; check its minSessionTimeout and maxSessionTimeout"}});
+  news_.emplace_back(over{failure{
+      errc::unavailable, "a server gave a session of " + std::to_string(timeout.count()) +
+                             " ms, and the shortest one is " + std::to_string(shortest_session.count()) +
+                             " ms; check its minSessionTimeout and maxSessionTimeout"}});
 }
 
 /// The library does not report a connection that broke while sending.

@@ -20,6 +20,11 @@ struct ACL_vector;
 
 namespace holdfast::zookeeper {
 
+/// Takes the names of a list from Apache's library. Of a reply that ends too soon the library reports
+/// success, with null for each name that was missing.
+/// \return nothing if the list is not whole: contenders that are missing in it would not be waited for.
+[[nodiscard]] std::optional<std::vector<std::string>> listed_names(const char* const* names, int count);
+
 /// One session, through Apache's C client (its single-threaded variant). Used by one thread at a time. It
 /// calls no handlers: results of operations and events are collected as news.
 class handle {
@@ -38,13 +43,12 @@ class handle {
     store::time_point began;
   };
   struct disconnected {};
-  struct ended {};  // by the servers: this handle cannot connect any more
-  /// The servers refused the credentials, or gave a session that is too short; this handle cannot connect any
-  /// more.
-  struct shut_out {
-    failure reason;
+  /// This handle cannot connect any more: the servers have ended the session, refused the credentials, or
+  /// gave a session that is too short.
+  struct over {
+    std::optional<failure> refusal{};
   };
-  using news = std::variant<answered, happening, connected, disconnected, ended, shut_out>;
+  using news = std::variant<answered, happening, connected, disconnected, over>;
 
   /// \throws runtime::connection_error.
   handle(const settings& s, const addresses& at);
@@ -66,6 +70,8 @@ class handle {
   [[nodiscard]] interest wants();
   /// \param events that poll(2) reported.
   void go_on(short events);
+  /// Reports the session to be over, of which the servers say nothing.
+  void give_up() { news_.emplace_back(over{}); }
   /// Whether sending found the connection broken, which `wants` and `go_on` report as news.
   [[nodiscard]] bool is_cut() const;
   [[nodiscard]] bool has_news() const { return !news_.empty(); }

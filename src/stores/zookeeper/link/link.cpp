@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <poll.h>
+#include <utility>
 
 #include "holdfast/error.hpp"
 #include "runtime/io_deadline.hpp"
@@ -18,18 +19,12 @@ using namespace std::chrono_literals;
 /// After so long without an answer of any server, names are looked up again: the ensemble may have moved.
 constexpr auto names_hold = 10s;
 
-session::settings recipes_of(const settings& s) {
-  session::settings recipes = s.recipes;
-  recipes.timeout = s.session_timeout;
-  return recipes;
-}
-
 }  // namespace
 
 link::link(runtime::event_loop& on, settings s)
     : loop_{on},
       settings_{std::move(s)},
-      session_{on, *this, recipes_of(settings_)},
+      session_{on, *this, settings_.recipes},
       watchers_{on, [this](const store::watched& target, bool is_watched) { track(target, is_watched); }},
       lost_{clock::now()} {
   thread_ = runtime::quiet_thread([this] { work(); });
@@ -221,13 +216,12 @@ void link::deliver() {
         lost = true;
         state_ = state::connecting;
         lost_ = clock::now();
-      } else if (std::holds_alternative<handle::ended>(each) ||
-                 std::holds_alternative<handle::shut_out>(each)) {
+      } else if (const auto* end = std::get_if<handle::over>(&each)) {
         lost = true;
         state_ = state::over;
         lost_ = clock::now();
-        if (const auto* refused = std::get_if<handle::shut_out>(&each))
-          down_ = failure{refused->reason.code, settings_.place() + ": " + refused->reason.message};
+        if (end->refusal)
+          down_ = failure{end->refusal->code, settings_.place() + ": " + end->refusal->message};
       }
     }
   }
@@ -246,14 +240,15 @@ void link::pass_on(handle::news& news) {
   } else if (const auto* const h = std::get_if<handle::happening>(&news)) {
     session_.happened(h->path, h->change);
   } else if (const auto* const c = std::get_if<handle::connected>(&news)) {
-    report_connected();
+    reported_ = true;  // the C client connects again by itself, and then tells a second connection
+    loop_.journal().count(events::counter::connects);
+    loop_.journal().tell(event_kind::connected, [this](event& e) { e.text = settings_.place(); });
     session_.connected(c->id, c->timeout, c->began);
   } else if (std::holds_alternative<handle::disconnected>(news)) {
     report_disconnected("the connection has ended");
     session_.disconnected();
-  } else {  // ended, shut_out
-    const auto* refused = std::get_if<handle::shut_out>(&news);
-    report_disconnected(refused == nullptr ? "the session has ended" : refused->reason.message.c_str());
+  } else if (const auto* const end = std::get_if<handle::over>(&news)) {
+    report_disconnected(end->refusal ? end->refusal->message : "the session has ended");
     end_session();
   }
 }
@@ -264,6 +259,21 @@ void link::end_session() {
   const std::vector<job> late = take_queue();
   session_.expired();
   answer_unsent(late, {errc::unavailable, settings_.place() + ": the session has ended"});
+}
+
+void link::report_disconnected(const std::string& reason) {
+  if (std::exchange(reported_, false))
+    report(events::counter::disconnects, event_kind::disconnected,
+           {errc::unavailable, settings_.place() + ": " + reason});
+}
+
+/// Tells the journal of the client.
+void link::report(events::counter which, event_kind kind, const failure& reason) noexcept {
+  loop_.journal().count(which);
+  loop_.journal().tell(kind, [&](event& e) {
+    e.code = reason.code;
+    e.text = reason.message;
+  });
 }
 
 // ---- the link's own thread
@@ -277,8 +287,8 @@ void link::work() {
       if (!is_connected()) pause(1ms);  // the caller that has just lost it is about to leave
       continue;
     }
-    if (!has_handle() || is_over()) open();
-    if (has_handle() && !is_over()) listen(nullptr);
+    if (is_over()) open();
+    if (!is_over()) listen(nullptr);
     baton_.leave();
   }
   // Ends the session at the servers, so that no client waits for its nodes.
@@ -287,18 +297,13 @@ void link::work() {
   handle_.reset();
 }
 
-bool link::has_handle() {
-  const annotated::lock held{handle_mutex_};
-  return handle_ != nullptr;
-}
-
 /// Begins a session.
 void link::open() {
   std::unique_ptr<handle> former;
   bool refused = false;
   {
     const annotated::lock held{handle_mutex_};
-    refused = is_over() && down_;
+    refused = handle_ && down_;
     former = std::move(handle_);
   }
   former.reset();
@@ -324,7 +329,7 @@ void link::no_session(const failure& reason) {
   {
     const annotated::lock held{handle_mutex_};
     down_ = failure{reason.code, settings_.place() + ": " + reason.message};
-    report_no_connection(*down_);
+    report(events::counter::connect_failures, event_kind::connect_failed, *down_);
   }
   fail_queue();
   pause(500ms);
@@ -346,30 +351,22 @@ name_lookup::outcome link::look_up() {
 /// passed.
 void link::stay_or_give_up() {
   const auto now = clock::now();
-  bool session_is_over = false;
   {
     const annotated::lock held{handle_mutex_};
     // By now the servers have ended the session, if they are the same servers. Servers that have lost their
     // data would never accept it: only a new session can go on.
-    session_is_over = timeout_.count() > 0 && now >= lost_ + 2 * timeout_;
+    if (timeout_.count() > 0 && now >= lost_ + 2 * timeout_) handle_->give_up();
     if (handle_->has_tried_all() || now >= lost_ + settings_.connect_limit) {
       const bool is_new = !down_;
       const std::string& reason = handle_->last_problem();
       down_ = failure{errc::unavailable, settings_.place() + ": no server can be connected to" +
                                              (reason.empty() ? "" : " (" + reason + ")")};
-      if (is_new) report_no_connection(*down_);
+      if (is_new) report(events::counter::connect_failures, event_kind::connect_failed, *down_);
     }
   }
   fail_queue();
-  if (session_is_over) {
-    state_ = state::over;
-    annotated::lock in_order{news_mutex_};
-    const runtime::core_lock lock{loop_, true};
-    end_session();
-    in_order.unlock();  // before the release of the core lock, which may send
-    return;
-  }
-  if (now < resolved_ + names_hold) return;
+  deliver();
+  if (is_over() || now < resolved_ + names_hold) return;
   const name_lookup::outcome found = look_up();
   resolved_ = clock::now();
   const auto* at = std::get_if<addresses>(&found);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/annotated_mutex.hpp"
+#include "core/journal.hpp"
 #include "runtime/event_loop.hpp"
 #include "runtime/reader_baton.hpp"
 #include "runtime/wakeup_fd.hpp"
@@ -61,9 +62,8 @@ class link final : public tickets::link, private wire {
   void flush();
   void deliver();
   void pass_on(handle::news& news) HOLDFAST_REQUIRES(loop_);
-  void report_connected() noexcept HOLDFAST_REQUIRES(loop_);
-  void report_disconnected(const char* reason) noexcept HOLDFAST_REQUIRES(loop_);
-  void report_no_connection(const failure& reason) noexcept;
+  void report_disconnected(const std::string& reason) HOLDFAST_REQUIRES(loop_);
+  void report(events::counter which, event_kind kind, const failure& reason) noexcept;
   void end_session() HOLDFAST_REQUIRES(loop_);
   static void answer_unsent(const std::vector<job>& jobs, const failure& reason);
 
@@ -73,7 +73,6 @@ class link final : public tickets::link, private wire {
 
   // The link's own thread:
   void work();
-  [[nodiscard]] bool has_handle();
   [[nodiscard]] bool is_connected() const { return state_ == state::connected; }
   [[nodiscard]] bool is_over() const { return state_ == state::over; }
   void open();
@@ -104,9 +103,9 @@ class link final : public tickets::link, private wire {
   enum class state : std::uint8_t {
     connecting,
     connected,
-    over  // the handle cannot be used any more
+    over  // there is no handle that can be used
   };
-  std::atomic<state> state_ = state::connecting;
+  std::atomic<state> state_ = state::over;
   /// The reason why there is no connection, once it is known.
   std::optional<failure> down_ HOLDFAST_GUARDED_BY(handle_mutex_);
   /// The timeout of the session, as the servers set it; zero: there was no session yet.

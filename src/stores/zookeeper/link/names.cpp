@@ -13,7 +13,7 @@ std::shared_ptr<name_lookup> name_lookup::begin(const std::vector<settings::serv
   auto made = std::make_shared<name_lookup>();
   outcome plain = ask(servers, AI_NUMERICHOST);
   const auto* found = std::get_if<addresses>(&plain);
-  if (found != nullptr && found->count >= servers.size()) {
+  if (found != nullptr && found->size() >= servers.size()) {
     const annotated::lock held{made->mutex_};
     made->outcome_ = std::move(plain);
     return made;
@@ -65,12 +65,10 @@ name_lookup::outcome name_lookup::ask(const std::vector<settings::server>& serve
       if (::getnameinfo(a->ai_addr, a->ai_addrlen, host.data(), host.size(), nullptr, 0, NI_NUMERICHOST) != 0)
         continue;
       // The library splits the address from the port at the last colon, so IPv6 addresses need no brackets.
-      all.list.append(all.list.empty() ? "" : ",").append(host.data()).append(":").append(each.port);
-      ++all.count;
+      all.push_back(std::string{host.data()} + ':' + each.port);
     }
   }
-  if (all.count == 0)
-    return failure{errc::unavailable, "no server's name can be resolved (" + problems + ")"};
+  if (all.empty()) return failure{errc::unavailable, "no server's name can be resolved (" + problems + ")"};
   return all;
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,11 +12,9 @@
 
 namespace holdfast::zookeeper {
 
-/// The addresses of the servers, in the format of the client library.
-struct addresses {
-  std::string list;
-  std::size_t count = 0;
-};
+/// Each in the format of the client library: "127.0.0.1:2181", or an IPv6 address and a port behind its last
+/// colon.
+using addresses = std::vector<std::string>;
 
 /// A look-up of the addresses of names. It may block for long and cannot be stopped, so it goes on by itself
 /// when no thread waits for it any more.

@@ -49,8 +49,7 @@ struct settings {
       30'000};  // the requested timeout; the servers keep it within their bounds
   std::chrono::milliseconds connect_limit{10'000};  // after that long without a connection, requests fail
 
-  std::string auth_scheme;  // empty: no authentication
-  std::string auth;         // user:password, or the user of `password`
+  std::string auth;  // user:password, or the user of `password`; empty: no authentication
   runtime::password password;
   enum class access : std::uint8_t { world, creator, digest } acl = access::world;
   std::string acl_id;  // for access::digest: user:hash

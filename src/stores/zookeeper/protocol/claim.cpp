@@ -1,13 +1,13 @@
 #include "stores/zookeeper/protocol/claim.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <string_view>
 #include <utility>
 
 #include "base/metadata.hpp"
 #include "stores/zookeeper/protocol/note.hpp"
-#include "stores/zookeeper/protocol/release_request.hpp"
 
 namespace holdfast::zookeeper {
 
@@ -131,33 +131,6 @@ void claim::leave() {
   line_.reset();
 }
 
-claim::next claim::answered(topic about, bool watches, const std::vector<result>& results,
-                            wire_nodes& nodes) {
-  switch (about) {
-    case topic::own:
-    case topic::held:
-    case topic::ahead: break;
-    case topic::first: {
-      const result& own = results[0];
-      if (!is_waiting()) return {};
-      if (is_unanswered(own)) return {.is = next::unsettle};
-      if (own.code == answer::no_node || own.about.session != nodes.session()) return {.is = next::revoke};
-      return move_up(true);
-    }
-    case topic::leases: return leases_taken(results);
-    case topic::room: return counted(watches, results, nodes);
-    case topic::other_kind: return kinds_read(results);
-    case topic::whereabouts: return searched(results);
-    case topic::found: return found(results[0], nodes.session());
-    case topic::downgraded: return downgraded(results[0]);
-    case topic::annotated:
-      if (is_error(results[0])) return answer_with(request_error_of(results[0]));
-      if (results[0].code == answer::done) return answer_with(tickets::reply{tickets::done{}});
-      return answer_with(tickets::reply{tickets::nothing{}});  // a downgrade has replaced it meanwhile
-  }
-  return {};
-}
-
 // ---- it enters
 
 operation claim::create() {
@@ -192,7 +165,7 @@ claim::next claim::entered(const std::optional<result>& made, const listing& l) 
   if (!l.other_kind) return settle();
   if (is_of_permits()) return refusal(tickets::reply{tickets::other_capacity{store::full_capacity}});
   // The name may be in use as a semaphore.
-  batch parts{topic::other_kind};
+  batch parts{.then = &claim::kinds_read, .if_gone = session_ended(true)};
   if (contains(l.queue.children, "leases")) {
     parts.steps.push_back({.kind = kind::get, .path = leases_path()});
     parts.steps.push_back({.kind = kind::list, .path = leases_path()});
@@ -208,7 +181,7 @@ claim::next claim::parents_made(const std::optional<store::request_error>& faile
   return refusal(store::request_error{failed->reason, failed->retryable, false});
 }
 
-claim::next claim::kinds_read(const std::vector<result>& results) {
+claim::next claim::kinds_read(const std::vector<result>& results, wire_nodes& /*nodes*/) {
   bool used = false;
   std::int64_t capacity = 0;
   for (const result& r : results) {
@@ -231,10 +204,11 @@ claim::next claim::doubt(const store::request_error& reason) {
 /// is not enough: a deposed leader that does not know it yet answers a `sync` by itself. A node that is
 /// missed here would stay for the session, and all contenders would wait behind it.
 claim::batch claim::search() const {
-  return {topic::whereabouts, {{.kind = kind::agree, .path = "/"}, {.kind = kind::list, .path = queue}}};
+  return {{{.kind = kind::agree, .path = "/"}, {.kind = kind::list, .path = queue}}, &claim::searched};
 }
 
-claim::next claim::searched(const std::vector<result>& results) {
+claim::next claim::searched(const std::vector<result>& results, wire_nodes& /*nodes*/) {
+  assert(state_ == state::unsure);  // so it is queued
   if (!is_agreed(results[0])) return answer_with(request_error_of(results[0]));
   if (is_error(results[1])) return answer_with(request_error_of(results[1]));
   // At once: before the next answer another claim may read a later list.
@@ -242,12 +216,14 @@ claim::next claim::searched(const std::vector<result>& results) {
   const std::vector<contender> there = made_with(style, guid, results[1].children);
   if (there.empty()) return {.is = next::forget};
   return {.is = next::ask,
-          .send = {topic::found, {{.kind = kind::exists, .path = queue + '/' + there.front().node}}}};
+          .send = {{{.kind = kind::exists, .path = queue + '/' + there.front().node}}, &claim::found}};
 }
 
-claim::next claim::found(const result& node, std::int64_t session) {
+claim::next claim::found(const std::vector<result>& results, wire_nodes& nodes) {
+  assert(state_ == state::unsure);
+  const result& node = results[0];
   if (is_unanswered(node)) return answer_with(request_error_of(node));
-  if (node.code != answer::done || node.about.session != session) return {.is = next::forget};
+  if (node.code != answer::done || node.about.session != nodes.session()) return {.is = next::forget};
   place_ = contender_at(style, queue, node.path);
   token_ = token_of(node.about);
   if (line_->cannot_order(*place_)) return without_numbers(next::refuse, *this, queue);
@@ -275,26 +251,25 @@ std::string claim::nearest() const {
   return ahead.nearest.empty() ? std::string{} : queue + '/' + ahead.nearest.front();
 }
 
-claim::batch claim::read_ahead(extent reads, const wire_nodes& nodes, bool is_watched, bool has_room) {
+std::vector<operation> claim::read_ahead(extent reads, const wire_nodes& nodes, bool is_watched,
+                                         bool has_room) {
   const contender_queue::ahead ahead = line_->before(*place_, few + 1);
-  batch b{topic::ahead};
+  std::vector<operation> steps;
   const auto look_at = [&](const std::string& node, bool watch) {
-    b.steps.push_back(nodes.look_at(queue + '/' + node, watch));
+    steps.push_back(nodes.look_at(queue + '/' + node, watch));
   };
-  if (!ahead.nearest.empty() && (reads != extent::none || (!is_watched && has_room))) {
+  if (!ahead.nearest.empty() && (reads != extent::none || (!is_watched && has_room)))
     look_at(ahead.nearest.front(), has_room);
-    b.watches = has_room;
-  }
   if (reads == extent::all) {
     const bool list = ahead.count > few || line_->may_lack_readers();
-    if (list) b.steps.push_back({.kind = kind::list, .path = queue});
+    if (list) steps.push_back({.kind = kind::list, .path = queue});
     for (std::size_t i = 1; !list && i < ahead.nearest.size(); ++i) look_at(ahead.nearest[i], false);
     if (!list) {
       for (const std::string& node : line_->possible_readers(*place_)) look_at(node, false);
     }
   }
-  if (b.steps.empty() && ahead.count != 0) state_ = state::waiting;
-  return b;
+  if (steps.empty() && ahead.count != 0) state_ = state::waiting;
+  return steps;
 }
 
 claim::next claim::ahead_read(const std::string& awaited, bool watches, const std::vector<result>& results,
@@ -344,10 +319,19 @@ claim::next claim::move_up(bool is_there) {
   if (!is_sure || !line_->possible_readers(*place_).empty() || line_->before(*place_, 1).count != 0)
     return {.is = next::wait, .reads = extent::all};
   if (is_there) return come_in();
-  return {.is = next::ask, .send = {topic::first, {{.kind = kind::exists, .path = place_path()}}}};
+  return {.is = next::ask, .send = {{{.kind = kind::exists, .path = place_path()}}, &claim::own_found}};
 }
 
-claim::next claim::awaited_changed() {
+claim::next claim::own_found(const std::vector<result>& results, wire_nodes& nodes) {
+  const result& own = results[0];
+  if (!is_waiting()) return {};
+  if (is_unanswered(own)) return {.is = next::unsettle};
+  if (own.code == answer::no_node || own.about.session != nodes.session()) return {.is = next::revoke};
+  return move_up(true);
+}
+
+claim::next claim::awaited_changed(const std::string& path, change event) {
+  if (event == change::removed && line_) line_->gone(path.substr(path.rfind('/') + 1));
   unsettle();
   if (is_waiting()) return move_up(watched_);
   return state_ == state::counting ? next{.is = next::count} : next{};
@@ -377,7 +361,7 @@ claim::next claim::take_leases() {
   state_ = state::taking;
   watched_ = false;  // its place may be watched, its leases are not yet
   const std::string leases = leases_path();
-  batch b{topic::leases};
+  batch b{.then = &claim::leases_taken, .if_gone = session_ended(true)};
   for (std::int64_t i = 0; i < wish.permits; ++i) {
     b.steps.push_back({.kind = kind::create,
                        .path = leases + '/' + node_name(style, role::lease, guid),
@@ -389,7 +373,7 @@ claim::next claim::take_leases() {
   return {.is = next::ask, .send = std::move(b)};
 }
 
-claim::next claim::leases_taken(const std::vector<result>& results) {
+claim::next claim::leases_taken(const std::vector<result>& results, wire_nodes& /*nodes*/) {
   if (state_ != state::taking) return answer_with(session_ended(true));
   const auto count = static_cast<std::size_t>(wish.permits);
   if (results[0].code == answer::no_node && tries_++ < most_tries) {
@@ -423,11 +407,14 @@ claim::next claim::leases_taken(const std::vector<result>& results) {
 claim::batch claim::count(const wire_nodes& nodes) {
   state_ = state::counting;
   const bool room = nodes.has_room(leases_path(), watch_kind::children);
-  batch b{topic::room, {{.kind = kind::list, .path = leases_path(), .watch = room}}};
-  watch_load planned;
-  b.watches = watched_ || nodes.can_watch(this->nodes(), planned);
+  std::size_t planned_bytes = 0;
+  const bool watches = watched_ || nodes.can_watch(this->nodes(), planned_bytes);
+  batch b{{{.kind = kind::list, .path = leases_path(), .watch = room}},
+          [watches](claim& c, const std::vector<result>& results, wire_nodes& of) {
+            return c.counted(watches, results, of);
+          }};
   if (!watched_) {
-    for (const std::string& path : this->nodes()) b.steps.push_back(nodes.look_at(path, b.watches));
+    for (const std::string& path : this->nodes()) b.steps.push_back(nodes.look_at(path, watches));
   }
   return b;
 }
@@ -454,23 +441,23 @@ claim::next claim::counted(bool watches, const std::vector<result>& results, wir
 
 // ---- it holds
 
-claim::batch claim::hold(const wire_nodes& nodes) {
+bool claim::hold() {
   state_ = state::holding;
   std::exchange(line_, nullptr)->holds(*place_);
-  if (!is_of_permits()) return has_unread_request_ ? read_own(place_path(), nodes) : batch{};
+  if (!is_of_permits()) return has_unread_request_;
   gate_ = place_path();
   place_.reset();
-  return {};
+  return false;
 }
 
-claim::batch claim::read_own(const std::string& path, const wire_nodes& nodes) {
+std::optional<operation> claim::read_own(const std::string& path, const wire_nodes& nodes) {
   watched_ = false;
   const bool holds = state_ == state::holding;
-  if (!holds && !is_waiting()) return {};
-  watch_load planned;
-  watched_ = leases_.size() < 2 && nodes.can_watch({path}, planned);
-  if (!holds && !watched_) return {};  // it is read before it comes in
-  return {holds ? topic::held : topic::own, {nodes.look_at(path, watched_)}, watched_};
+  if (!holds && !is_waiting()) return std::nullopt;
+  std::size_t planned_bytes = 0;
+  watched_ = leases_.size() < 2 && nodes.can_watch({path}, planned_bytes);
+  if (!holds && !watched_) return std::nullopt;  // it is read before it comes in
+  return nodes.look_at(path, watched_);
 }
 
 claim::next claim::own_read(const result& r, std::int64_t session) {
@@ -499,12 +486,12 @@ claim::next claim::take_request(const result& read) {
   return n;
 }
 
-std::vector<operation> claim::confirm(const wire_nodes& nodes, watch_load& planned) {
+std::vector<operation> claim::confirm(const wire_nodes& nodes, std::size_t& planned_bytes) {
   std::vector<operation> steps;
   if (state_ != state::holding || watched_) return steps;
   const std::vector<std::string> all = this->nodes();
   if (replaces(all.front())) return steps;
-  watched_ = nodes.can_watch(all, planned);
+  watched_ = nodes.can_watch(all, planned_bytes);
   for (const std::string& path : all) steps.push_back(nodes.look_at(path, watched_));
   return steps;
 }
@@ -523,7 +510,7 @@ claim::next claim::downgrade() {
   }
   lowering_ = true;
   watched_ = false;  // events of the writer's node are ignored from now on
-  next n{.is = next::ask, .send = {topic::downgraded}};
+  next n{.is = next::ask, .send = {.then = &claim::downgraded}};
   n.send.steps.push_back({.kind = kind::replace,
                           .path = queue + '/' + zookeeper::downgraded(style, place_->number, guid),
                           .data = data_of(*this, token_),
@@ -531,7 +518,8 @@ claim::next claim::downgrade() {
   return n;
 }
 
-claim::next claim::downgraded(const result& r) {
+claim::next claim::downgraded(const std::vector<result>& results, wire_nodes& /*nodes*/) {
+  const result& r = results[0];
   if (is_unanswered(r)) return answer_with(request_error_of(r));
   // The reader's node exists if an earlier try was carried out and its answer was lost.
   if (r.code == answer::done || r.code == answer::node_exists) {
@@ -543,9 +531,9 @@ claim::next claim::downgraded(const result& r) {
   return answer_with(request_error_of(r));
 }
 
-claim::batch claim::annotate(std::shared_ptr<const std::string> metadata) {
+operation claim::annotate(std::shared_ptr<const std::string> metadata) {
   wish.metadata = std::move(metadata);
-  return {topic::annotated, {{.kind = kind::set, .path = place_path(), .data = data_of(*this)}}};
+  return {.kind = kind::set, .path = place_path(), .data = data_of(*this)};
 }
 
 }  // namespace holdfast::zookeeper

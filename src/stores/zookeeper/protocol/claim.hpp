@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,9 +48,12 @@ struct listing {
 
 /// The machine of one claim at the store, from its arrival in a queue until it leaves.
 ///
-///     coming -> entering -> reading <-> waiting -> holding -> leaving
-///                  |                       \-> taking -> counting <-> crowded -> holding    (permits)
-///                  \-> unsure -> (found again: as after entering; not found: forgotten)
+///     coming -> entering -> reading <-> waiting
+///     entering, reading or waiting -> holding                              nobody is ahead
+///     entering, reading or waiting -> taking -> counting <-> crowded       likewise, of permits
+///     taking, counting or crowded -> holding                               the leases fit
+///     entering -> unsure -> as after entering, or forgotten                its answer was lost
+///     any of them -> leaving
 ///
 /// It decides from answers and events, and returns the next action, which `claim_queue` carries out: that
 /// sends the steps, and routes answers back. The claim shares the contenders ahead with the other claims of
@@ -73,24 +78,12 @@ class claim : public claim_identity {
     nearest,  // the one for which it waits
     all
   };
-  /// What the answers to a batch of steps are about.
-  enum class topic : std::uint8_t {
-    own,          // its place in the queue, while it waits
-    held,         // one of the nodes of its hold
-    ahead,        // the contenders ahead; the nearest one first
-    first,        // its own node, of a claim that is first by what it remembers
-    leases,       // the creation of its leases, and then all leases
-    room,         // all leases, and then its own nodes
-    other_kind,   // the queue of another kind of lock on its name
-    whereabouts,  // the queue, which may contain its node
-    found,        // a node with its guid
-    downgraded,   // the replacement of its node
-    annotated     // the data of its node
-  };
+  struct next;
+  /// Steps that are sent together, and how the claim goes on with their answers.
   struct batch {
-    topic about{};
     std::vector<operation> steps{};
-    bool watches = false;  // the nearest contender ahead, or its own nodes
+    std::function<next(claim&, const std::vector<result>&, wire_nodes&)> then{};
+    tickets::link::outcome if_gone = tickets::reply{tickets::nothing{}};  // when the claim has gone by then
   };
   /// What has to be done after an answer or an event.
   struct next {
@@ -148,48 +141,51 @@ class claim : public claim_identity {
   /// Without steps, there is nothing to read. It waits then, if somebody is ahead.
   /// \param is_watched the nearest is watched already.
   /// \param has_room it can be watched.
-  [[nodiscard]] batch read_ahead(extent reads, const wire_nodes& nodes, bool is_watched, bool has_room);
+  [[nodiscard]] std::vector<operation> read_ahead(extent reads, const wire_nodes& nodes, bool is_watched,
+                                                  bool has_room);
+  /// \param awaited what it waits for, which may have been notified meanwhile.
+  /// \param watches the nearest, which was read first, was to be watched.
+  next ahead_read(const std::string& awaited, bool watches, const std::vector<result>& results,
+                  wire_nodes& nodes);
   [[nodiscard]] batch count(const wire_nodes& nodes);
   /// \param is_there its own node was found, or is watched.
   next move_up(bool is_there);
-  next awaited_changed();
+  /// \param path of the node for which it waits.
+  next awaited_changed(const std::string& path, change event);
   /// What it waits for may not be watched any more.
   void unsettle();
   next look_again() const;
 
-  /// Reads one of its nodes, which has changed or is not watched, and watches it. If it has several, all are
-  /// watched with the next renewal.
-  [[nodiscard]] batch read_own(const std::string& path, const wire_nodes& nodes);
+  /// Reads one of its nodes, which has changed or is not watched, and watches it; or nothing, if that is not
+  /// needed. If it has several, all are watched with the next renewal.
+  [[nodiscard]] std::optional<operation> read_own(const std::string& path, const wire_nodes& nodes);
   next own_read(const result& r, std::int64_t session);
-  /// The answers to a batch. Those about `own`, `held` and `ahead` concern other claims, too.
-  next answered(topic about, bool watches, const std::vector<result>& results, wire_nodes& nodes);
-  /// \param awaited what it waits for, which may have been notified meanwhile.
-  next ahead_read(const std::string& awaited, bool watches, const std::vector<result>& results,
-                  wire_nodes& nodes);
 
-  /// \return the read of a request to release that came before; no steps: there was none.
-  [[nodiscard]] batch hold(const wire_nodes& nodes);
+  /// \return whether a request to release came before, which has to be read.
+  bool hold();
   /// The steps that confirm a hold; none if watches do.
-  [[nodiscard]] std::vector<operation> confirm(const wire_nodes& nodes, watch_load& planned);
+  [[nodiscard]] std::vector<operation> confirm(const wire_nodes& nodes, std::size_t& planned_bytes);
   next downgrade();
   /// Whether the node is removed by a downgrade without an answer, which is no loss.
   [[nodiscard]] bool replaces(const std::string& path) const {
     return lowering_ && place_ && place_->excludes() && path == place_path();
   }
-  [[nodiscard]] batch annotate(std::shared_ptr<const std::string> metadata);
+  [[nodiscard]] operation annotate(std::shared_ptr<const std::string> metadata);
   void leave();
 
  private:
   next settle();
   next come_in();
   next take_leases();
-  next leases_taken(const std::vector<result>& results);
-  next counted(bool watches, const std::vector<result>& results, wire_nodes& nodes);
-  next kinds_read(const std::vector<result>& results);
-  next searched(const std::vector<result>& results);
-  next found(const result& node, std::int64_t session);
   next take_request(const result& read);
-  next downgraded(const result& r);
+  next counted(bool watches, const std::vector<result>& results, wire_nodes& nodes);
+  // Answers to a batch:
+  next kinds_read(const std::vector<result>& results, wire_nodes& nodes);
+  next searched(const std::vector<result>& results, wire_nodes& nodes);
+  next found(const std::vector<result>& results, wire_nodes& nodes);
+  next own_found(const std::vector<result>& results, wire_nodes& nodes);
+  next leases_taken(const std::vector<result>& results, wire_nodes& nodes);
+  next downgraded(const std::vector<result>& results, wire_nodes& nodes);
 
   std::shared_ptr<contender_queue> line_;  // while it is queued
   state state_ = state::coming;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
-#include <set>
 #include <utility>
 #include <variant>
 
@@ -35,24 +34,15 @@ claim_queue::claim_queue(store::scheduler& time, wire_nodes& nodes, std::string 
       root_{std::move(root)},
       style_{style},
       reaper_{nodes, style, [this](const std::string& path) { removed(path); }},
-      watches_{nodes, claims_, std::move(others_watch)},
+      claims_{nodes, std::move(others_watch)},
       arrivals_{time, nodes, claims_,
                 [this](const auto& served, std::vector<result> lists, bool is_current) {
                   entered(served, std::move(lists), is_current);
                 }},
-      polling_{time, [this] { return nodes_.is_connected(); }, [this](const claim_ref& ref) { poll(ref); }} {}
+      polling_{time, nodes, [this](const claim_ref& ref) { poll(ref); }} {}
 
 void claim_queue::reply_later(const on_reply& handler, tickets::link::outcome reply) {
   time_.at(time_.now(), [handler, reply = std::move(reply)] { handler(reply); });
-}
-
-/// If no request waits for the reply, the claim is asked for again at once, and the next answer reports the
-/// reason.
-void claim_queue::reply_or_notify(const owner_id& owner, const on_reply& handler,
-                                  const tickets::link::outcome& reply) {
-  if (handler) return handler(reply);
-  // Without a token: that of the claim may have risen with its leases, which the owner does not know.
-  notify(owner, store::notification_kind::look, {});
 }
 
 void claim_queue::notify(const owner_id& owner, store::notification_kind kind, fencing_token token) const {
@@ -63,7 +53,7 @@ void claim_queue::notify(const owner_id& owner, store::notification_kind kind, f
 
 void claim_queue::connected() {
   reaper_.resume_removals();
-  for (const auto& [path, kind] : nodes_.take_unwanted_watches()) watches_.end_unneeded(path, kind);
+  for (const auto& [path, kind] : nodes_.take_unwanted_watches()) claims_.end_unneeded(path, kind);
   reaper_.resume_searches();
   std::vector<claim_ref> unsettled;
   for (const auto& [owner, c] : claims_.all()) {
@@ -75,7 +65,6 @@ void claim_queue::connected() {
 /// A new session takes over nothing of the old one, whose nodes are gone or will go.
 void claim_queue::expired() {
   lines_.clear();
-  watches_.clear();
   reaper_.expired();
   polling_.clear();
   for (const auto& [owner, c] : claims_.take()) {
@@ -87,22 +76,17 @@ void claim_queue::expired() {
 void claim_queue::happened(const std::string& path, change event) {
   claim* const owner = claims_.owner_of(path);
   if (owner != nullptr && event == change::removed) revoke(*owner);
-  if (owner != nullptr && event != change::removed) send(*owner, owner->read_own(path, nodes_), nullptr);
-  if (!watches_.awaits(path)) return;
-  const std::set<owner_id> waiters = watches_.take(path);
-  const std::size_t slash = path.rfind('/');
-  if (const auto line = lines_.find(path.substr(0, slash));
-      event == change::removed && line != lines_.end()) {
-    if (const auto ahead = line->second.lock()) ahead->gone(path.substr(slash + 1));
-  }
-  for (const owner_id& each : waiters) {
-    if (claim* const c = claims_.find(each); c != nullptr) carry_out(*c, c->awaited_changed(), nullptr);
+  if (owner != nullptr && event != change::removed) read_own(*owner, path);
+  if (!claims_.awaits(path)) return;
+  for (const owner_id& each : claims_.take_waiters(path)) {
+    claim* const c = claims_.find(each);
+    if (c != nullptr) carry_out(*c, c->awaited_changed(path, event), nullptr);
   }
 }
 
 /// Handles the end of a node of which no event was delivered.
 void claim_queue::node_gone(const std::string& path) {
-  nodes_.forget_watch(path);
+  nodes_.happened(path, change::removed);
   happened(path, change::removed);
 }
 
@@ -120,8 +104,7 @@ void claim_queue::acquire(const store::claim& wish, const on_reply& handler) {
 void claim_queue::find(const store::hold& hold, const on_reply& handler) {
   claim* const unsure = claims_.find(hold.owner);
   if (unsure == nullptr) return reply_later(handler, tickets::reply{tickets::nothing{}});
-  // It has been answered: the same as to a look.
-  if (unsure->is(claim::state::holding) || unsure->is(claim::state::leaving)) return look(hold, handler);
+  if (!unsure->is(claim::state::unsure)) return look(hold, handler);  // it has been answered since
   if (!unsure->is_of_permits()) return send(*unsure, unsure->search(), handler);
   // It may have leases, too: removes all nodes, and comes anew.
   abandon(*unsure, [handler](const tickets::link::outcome& o) {
@@ -159,11 +142,11 @@ void claim_queue::renew(const tickets::renew& request, const on_reply& handler) 
     claims.push_back(of);
   };
   std::vector<std::pair<operation, claim_ref>> unwatchable;
-  watch_load planned;
+  std::size_t planned_bytes = 0;
   for (const store::hold& h : request.holds) {
     claim* const c = claims_.find(h.owner);
     if (c == nullptr) continue;
-    for (operation& step : c->confirm(nodes_, planned)) {
+    for (operation& step : c->confirm(nodes_, planned_bytes)) {
       if (step.watch)
         add(std::move(step), c->ref());
       else
@@ -221,7 +204,14 @@ void claim_queue::annotate(const tickets::annotate& request, const on_reply& han
   claim* const c = claims_.find(request.owner);
   if (c == nullptr || !c->is(claim::state::holding))
     return reply_later(handler, tickets::reply{tickets::nothing{}});
-  send(*c, c->annotate(request.metadata), handler);
+  nodes_.submit(c->annotate(request.metadata), [this, ref = c->ref(), handler](const result& r) {
+    if (r.code == answer::no_node) node_gone(r.path);  // others wait behind it, too
+    if (claims_.find(ref) == nullptr ||
+        r.code == answer::no_node)  // or a downgrade has replaced it meanwhile
+      return handler(tickets::reply{tickets::nothing{}});
+    if (is_error(r)) return handler(request_error_of(r));
+    handler(tickets::reply{tickets::done{}});
+  });
 }
 
 // ---- answers, and actions
@@ -259,31 +249,18 @@ void claim_queue::entered(const std::vector<arrivals::arrival_ptr>& all, std::ve
 
 /// \param handler null, or waits for the answer.
 void claim_queue::send(const claim& c, const claim::batch& b, const on_reply& handler) {
-  if (b.steps.empty()) return;
-  nodes_.submit_all(
-      b.steps, [this, ref = c.ref(), about = b.about, watches = b.watches, handler](
-                   const std::vector<result>& results) { answered(ref, about, watches, handler, results); });
-}
-
-void claim_queue::answered(const claim_ref& ref, claim::topic about, bool watches, const on_reply& handler,
-                           const std::vector<result>& results) {
-  using topic = claim::topic;
-  const result& first = results.front();
-  // Others wait behind it, too.
-  if (about == topic::annotated && first.code == answer::no_node) node_gone(first.path);
-  claim* const c = claims_.find(ref);
-  if (about == topic::held && (c == nullptr || !c->is(claim::state::holding))) return;
-  if (about == topic::own || about == topic::held) return own_read(c, first);
-  if (about == topic::ahead) return ahead_read(ref, watches, results);
-  if (c != nullptr) {
-    const std::vector<std::string> former = c->nodes();
-    const claim::next n = c->answered(about, watches, results, nodes_);
-    claims_.own(*c, former);
-    return carry_out(*c, n, handler);
-  }
-  if (!handler) return;
-  if (about == topic::leases || about == topic::other_kind) return handler(session_ended(true));
-  handler(tickets::reply{tickets::nothing{}});
+  nodes_.submit_all(b.steps, [this, ref = c.ref(), then = b.then, if_gone = b.if_gone,
+                              handler](const std::vector<result>& results) {
+    claim* const found = claims_.find(ref);
+    if (found == nullptr) {
+      if (handler) handler(if_gone);
+      return;
+    }
+    const std::vector<std::string> former = found->nodes();
+    const claim::next n = then(*found, results, nodes_);
+    claims_.own(*found, former);
+    carry_out(*found, n, handler);
+  });
 }
 
 /// \param handler null, or waits for the answer.
@@ -312,7 +289,7 @@ void claim_queue::carry_out(claim& c, const claim::next& n, const on_reply& hand
       return;
     case next::hold: return hold(c, n.send.steps, handler);
     case next::unsettle: return unsettle(c);
-    case next::awaited_gone: return node_gone(watches_.awaited_by(c));
+    case next::awaited_gone: return node_gone(claims_.awaited_by(c));
     case next::pass_request:
       for (const operation& step : n.send.steps) nodes_.submit(step);
       return notify(c.wish.owner, store::notification_kind::release_requested, token);
@@ -329,16 +306,22 @@ void claim_queue::carry_out(claim& c, const claim::next& n, const on_reply& hand
 /// last read.
 void claim_queue::wait_behind(claim& c, claim::extent reads) {
   c.unsettle();
-  if (!c.is_watched()) send(c, c.read_own(c.place_path(), nodes_), nullptr);
+  if (!c.is_watched()) read_own(c, c.place_path());
   const std::string nearest = c.nearest();
-  const bool is_watched = watches_.is_set(nearest);
+  const bool is_watched = claims_.is_watched(nearest);
   const bool has_room = nodes_.is_readable(nearest) && nodes_.has_room(nearest, watch_kind::node);
   if (!nearest.empty()) {
-    watches_.await(c, nearest, watch_kind::node);
+    claims_.await(c, nearest, watch_kind::node);
     if (!has_room) polling_.add(c.ref());
   }
-  const claim::batch b = c.read_ahead(reads, nodes_, is_watched, has_room);
-  if (!b.steps.empty()) return send(c, b, nullptr);
+  std::vector<operation> steps = c.read_ahead(reads, nodes_, is_watched, has_room);
+  if (!steps.empty()) {
+    const bool watches = steps.front().watch;
+    return nodes_.submit_all(std::move(steps),
+                             [this, ref = c.ref(), watches](const std::vector<result>& results) {
+                               ahead_read(ref, watches, results);
+                             });
+  }
   // Another claim's listing has shown meanwhile that nobody is ahead.
   if (nearest.empty()) carry_out(c, c.move_up(c.is_watched()), nullptr);
 }
@@ -350,25 +333,36 @@ void claim_queue::ahead_read(const claim_ref& ref, bool watches, const std::vect
     return c != nullptr && c->is_waiting() ? c : nullptr;
   };
   // Other claims may rely on the watch that this claim requested and does not need any more.
-  const bool is_for_others = watches && watches_.awaits(nearest.path);
-  if (is_for_others && (waiter() == nullptr || watches_.awaited_by(*waiter()) != nearest.path))
+  const bool is_for_others = watches && claims_.awaits(nearest.path);
+  if (is_for_others && (waiter() == nullptr || claims_.awaited_by(*waiter()) != nearest.path))
     watch_answered(nearest);
   if (claim* const c = waiter(); c != nullptr) {
-    const std::string awaited = watches_.awaited_by(*c);
+    const std::string awaited = claims_.awaited_by(*c);
     const claim::next n = c->ahead_read(awaited, watches, results, nodes_);
     // Claims that rely on the watch look themselves.
     if (watches && awaited == nearest.path && nearest.code == answer::refused) unsettle_behind(awaited);
     carry_out(*c, n, nullptr);
   }
   // The claim that needed the watch may have given up before there was a watch to end.
-  if (watches) watches_.end_unneeded(nearest.path, watch_kind::node);
+  if (watches) claims_.end_unneeded(nearest.path, watch_kind::node);
 }
 
 void claim_queue::count_leases(claim& c) {
-  watches_.await(c, c.leases_path(), watch_kind::children);
+  claims_.await(c, c.leases_path(), watch_kind::children);
   const claim::batch b = c.count(nodes_);
   if (!b.steps.front().watch) polling_.add(c.ref());
   send(c, b, nullptr);
+}
+
+void claim_queue::read_own(claim& c, const std::string& path) {
+  const auto step = c.read_own(path, nodes_);
+  if (!step) return;
+  const bool held = c.is(claim::state::holding);
+  nodes_.submit_all({*step}, [this, ref = c.ref(), held](const std::vector<result>& results) {
+    claim* const found = claims_.find(ref);
+    if (held && (found == nullptr || !found->is(claim::state::holding))) return;
+    own_read(found, results.front());
+  });
 }
 
 /// One of the nodes of a claim was read. Claims behind it rely on its watch.
@@ -390,11 +384,11 @@ void claim_queue::unsettle(claim& c) {
   if (c.look_again().is == claim::next::nothing) return;  // it does not wait
   c.unsettle();
   if (nodes_.is_connected()) polling_.add(c.ref());
-  unsettle_behind(watches_.awaited_by(c));
+  unsettle_behind(claims_.awaited_by(c));
 }
 
 void claim_queue::unsettle_behind(const std::string& path) {
-  for (const owner_id& owner : watches_.take(path)) {
+  for (const owner_id& owner : claims_.take_waiters(path)) {
     claim* const c = claims_.find(owner);
     if (c == nullptr) continue;
     c->unsettle();
@@ -410,15 +404,15 @@ void claim_queue::poll(const claim_ref& ref) {
 // ---- grants, and ends
 
 void claim_queue::hold(claim& c, const std::vector<operation>& writes, const on_reply& handler) {
-  watches_.stop(c);
+  claims_.stop_waiting(c);
   for (const operation& step : writes) nodes_.submit(step);
-  const claim::batch read = c.hold(nodes_);
+  const bool is_asked_to_release = c.hold();
   leave_line(c.queue);
   if (!c.gate().empty()) {  // lets the next claim of the queue come
     claims_.disown(c.gate(), c);
     reaper_.remove(c.gate());
   }
-  send(c, read, nullptr);
+  if (is_asked_to_release) read_own(c, c.place_path());
   if (!handler && !c.gate().empty()) return notify(c.wish.owner, store::notification_kind::look, {});
   if (!handler) return notify(c.wish.owner, store::notification_kind::granted, c.token());
   handler(tickets::reply{place_of(c.token(), true)});
@@ -438,7 +432,10 @@ void claim_queue::end(claim& c, const claim::next& n, const on_reply& handler) {
     if (!parent.empty()) nodes_.submit({.kind = kind::remove, .path = parent});
   };
   const auto ended = [this, owner = c.wish.owner, handler, reply = n.reply](const tickets::link::outcome&) {
-    reply_or_notify(owner, handler, reply);
+    if (handler) return handler(reply);
+    // The claim is asked for again at once, and the next answer reports the reason. Without a token: that of
+    // the claim may have risen with its leases, which the owner does not know.
+    notify(owner, store::notification_kind::look, {});
   };
   if (!starts_over) {
     remove(c, ended);
@@ -455,7 +452,7 @@ void claim_queue::revoke(claim& c) {
   if (c.is(claim::state::leaving) || c.is(claim::state::entering) || c.is(claim::state::unsure)) return;
   const owner_id owner = c.wish.owner;
   const fencing_token token = c.token();
-  watches_.stop(c);
+  claims_.stop_waiting(c);
   // Removes its other nodes, such as those of other permits.
   const std::vector<std::string> rest = nodes_of(c);
   if (c.is(claim::state::taking))
@@ -468,7 +465,7 @@ void claim_queue::revoke(claim& c) {
 /// Removes its known nodes. Nodes that could not be removed without a connection are removed over the next
 /// one.
 void claim_queue::remove(claim& c, on_reply handler) {
-  watches_.stop(c);
+  claims_.stop_waiting(c);
   c.leave();
   leave_line(c.queue);
   const std::vector<std::string> paths = nodes_of(c);
@@ -504,7 +501,7 @@ void claim_queue::remove(claim& c, on_reply handler) {
 
 /// Its nodes may exist, or may still be created, under unknown numbers.
 void claim_queue::abandon(claim& c, on_reply handler) {
-  watches_.stop(c);
+  claims_.stop_waiting(c);
   const reaper::orphan lost = orphan_of(c);
   const std::vector<std::string> known = nodes_of(c);
   forget(c);
@@ -523,7 +520,7 @@ void claim_queue::abandon(claim& c, on_reply handler) {
 void claim_queue::forget(const claim& c) {
   for (const std::string& path : nodes_of(c)) {
     claims_.disown(path, c);
-    if (!watches_.awaits(path)) nodes_.forget_unreadable(path);
+    if (!claims_.awaits(path)) nodes_.forget_unreadable(path);
   }
   const std::string queue = c.queue;
   claims_.erase(c);
@@ -545,7 +542,7 @@ std::vector<std::string> claim_queue::nodes_of(const claim& c) const {
 
 /// A node of this client is gone. Claims of this client that wait for it without a watch move up at once.
 void claim_queue::went(const std::string& path) {
-  if (watches_.awaits(path) && !nodes_.is_watched(path, watch_kind::node)) node_gone(path);
+  if (claims_.awaits(path) && !nodes_.is_watched(path, watch_kind::node)) node_gone(path);
 }
 
 /// Called when a node is removed. A claim has left only when the last of its nodes is gone.

@@ -14,7 +14,6 @@
 #include "stores/zookeeper/protocol/claim_table.hpp"
 #include "stores/zookeeper/protocol/polling.hpp"
 #include "stores/zookeeper/protocol/reaper.hpp"
-#include "stores/zookeeper/protocol/shared_watches.hpp"
 
 namespace holdfast::zookeeper {
 
@@ -28,7 +27,7 @@ namespace holdfast::zookeeper {
 /// them at once.
 ///
 /// - A claim creates a node in its queue (see `arrivals`). It holds when no conflicting contender is ahead.
-/// Until then it watches the nearest one ahead (see `shared_watches`), and moves up when that node is
+/// Until then it watches the nearest one ahead (see `claim_table`), and moves up when that node is
 /// removed.
 /// - The first claim for permits creates one lease for each permit, and waits until all leases together fit
 /// into the capacity. Only then the next claim of the queue comes.
@@ -66,22 +65,20 @@ class claim_queue {
   void happened(const std::string& path, change event);
 
   /// Whether a claim waits for what happens to a node or its children.
-  [[nodiscard]] bool awaits(const std::string& path) const { return watches_.awaits(path); }
+  [[nodiscard]] bool awaits(const std::string& path) const { return claims_.awaits(path); }
 
  private:
   void reply_later(const on_reply& handler, tickets::link::outcome reply);
-  void reply_or_notify(const owner_id& owner, const on_reply& handler, const tickets::link::outcome& reply);
   void notify(const owner_id& owner, store::notification_kind kind, fencing_token token) const;
 
   void entered(const std::vector<arrivals::arrival_ptr>& all, std::vector<result> lists, bool is_current);
   void send(const claim& c, const claim::batch& b, const on_reply& handler);
-  void answered(const claim_ref& ref, claim::topic about, bool watches, const on_reply& handler,
-                const std::vector<result>& results);
   void carry_out(claim& c, const claim::next& n, const on_reply& handler);
 
   void wait_behind(claim& c, claim::extent reads);
   void ahead_read(const claim_ref& ref, bool watches, const std::vector<result>& results);
   void count_leases(claim& c);
+  void read_own(claim& c, const std::string& path);
   void own_read(claim* c, const result& r);
   void watch_answered(const result& r);
   void unsettle(claim& c);
@@ -108,7 +105,6 @@ class claim_queue {
   on_notification on_notification_;
   reaper reaper_;
   claim_table claims_;
-  shared_watches watches_;
   arrivals arrivals_;
   polling polling_;
   /// The replies to claims that were refused while they were queued, until they look.

@@ -3,19 +3,29 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "stores/zookeeper/protocol/claim.hpp"
+#include "stores/zookeeper/protocol/wire_nodes.hpp"
 
 namespace holdfast::zookeeper {
 
-/// All claims of a client, by owner and by node.
+/// All claims of a client: by owner, by their nodes, and by the nodes for which they wait. One watch of a
+/// node serves all claims that wait for it, and the claim of the node itself.
 class claim_table {
  public:
   using claims = std::unordered_map<owner_id, claim>;
+
+  /// \param nodes must outlive it.
+  /// \param others_watch whether another part of the session needs the watch of a node's children.
+  claim_table(wire_nodes& nodes, std::function<bool(const std::string&)> others_watch)
+      : wire_{nodes}, others_watch_{std::move(others_watch)} {}
+  claim_table(const claim_table&) = delete;
+  claim_table& operator=(const claim_table&) = delete;
 
   /// The serial of the next claim.
   [[nodiscard]] std::uint64_t next_serial() { return ++last_serial_; }
@@ -46,7 +56,6 @@ class claim_table {
     const auto found = nodes_.find(path);
     if (found != nodes_.end() && found->second.serial == c.serial) nodes_.erase(found);
   }
-  [[nodiscard]] bool owns(const std::string& path) const { return nodes_.contains(path); }
   /// The claim of a node; null for nodes of others.
   [[nodiscard]] claim* owner_of(const std::string& path) {
     const auto found = nodes_.find(path);
@@ -57,13 +66,65 @@ class claim_table {
   /// Forgets all.
   claims take() {
     nodes_.clear();
+    waiters_.clear();
+    awaited_.clear();
     return std::exchange(claims_, {});
   }
 
+  /// The claim waits for what happens to a node, or to its children, and for nothing else.
+  void await(const claim& c, const std::string& path, watch_kind kind) {
+    if (awaited_by(c) != path) stop_waiting(c);
+    awaited_[c.wish.owner] = {path, kind};
+    waiters_[path].insert(c.wish.owner);
+  }
+  void stop_waiting(const claim& c) {
+    const auto former = awaited_.extract(c.wish.owner);
+    if (!former) return;
+    const auto& [path, kind] = former.mapped();
+    const auto found = waiters_.find(path);
+    found->second.erase(c.wish.owner);
+    if (!found->second.empty()) return;
+    waiters_.erase(found);
+    end_unneeded(path, kind);
+  }
+  /// Nobody waits for the node any more: it has changed, or its watch cannot be relied on.
+  /// \return the claims that waited.
+  std::set<owner_id> take_waiters(const std::string& path) {
+    auto all = waiters_.extract(path);
+    if (!all) return {};
+    for (const owner_id& each : all.mapped()) awaited_.erase(each);
+    return std::move(all.mapped());
+  }
+  /// Whether a claim waits for it.
+  [[nodiscard]] bool awaits(const std::string& path) const { return waiters_.contains(path); }
+  /// The node that a claim waits for; empty: none.
+  [[nodiscard]] std::string awaited_by(const claim& c) const {
+    const auto found = awaited_.find(c.wish.owner);
+    return found == awaited_.end() ? std::string{} : found->second.first;
+  }
+  /// Whether the node is watched for a claim.
+  [[nodiscard]] bool is_watched(const std::string& path) {
+    const claim* const own = owner_of(path);
+    return (awaits(path) || (own != nullptr && own->is_watched())) &&
+           wire_.is_watched(path, watch_kind::node);
+  }
+  /// Ends a watch if no claim waits for the node.
+  void end_unneeded(const std::string& path, watch_kind kind) {
+    if (awaits(path)) return;
+    wire_.forget_unreadable(path);
+    if (nodes_.contains(path)) return;  // the claim of the node needs the same watch
+    if (kind == watch_kind::children && others_watch_(path)) return;
+    if (wire_.is_watched(path, kind)) wire_.end_watch(path, kind);
+  }
+
  private:
+  wire_nodes& wire_;
+  const std::function<bool(const std::string&)> others_watch_;
   std::uint64_t last_serial_ = 0;
   claims claims_;
   std::map<std::string, claim_ref, std::less<>> nodes_;
+  std::map<std::string, std::set<owner_id>> waiters_;  // by node
+  std::map<owner_id, std::pair<std::string, watch_kind>> awaited_;
 };
 
 }  // namespace holdfast::zookeeper

@@ -32,8 +32,8 @@ std::optional<std::string> contender_queue::read(const std::vector<std::string>&
 void contender_queue::add(const contender& c) {
   const auto added = known_.emplace(c.node, known{c.number, c.wants, reading_}).first;
   const place at{c.number, added->first};
-  all_.emplace(at, c.wants);
-  if (c.excludes()) writers_.emplace(at, c.wants);
+  all_.insert(at);
+  if (c.excludes()) writers_.insert(at);
 }
 
 contender_queue::nodes::iterator contender_queue::remove(nodes::iterator entry) {
@@ -75,8 +75,7 @@ void contender_queue::came(const std::string& node) {
 void contender_queue::holds(const contender& c) {
   const queue& waited_for = waited_for_by(c.wants);
   const place own{c.number, {}};
-  while (!waited_for.empty() && earlier{}(waited_for.begin()->first, own))
-    gone(waited_for.begin()->first.node);
+  while (!waited_for.empty() && earlier{}(*waited_for.begin(), own)) gone(waited_for.begin()->node);
   if (c.wants == role::reader) return;
   std::erase_if(possible_readers_, [&](const auto& each) { return is_before(each.second, c.number); });
 }
@@ -89,7 +88,7 @@ contender_queue::ahead contender_queue::before(const contender& c, std::size_t e
   while (it != waited_for.begin() && result.count < enough) {
     --it;
     ++result.count;
-    result.nearest.emplace_back(it->first.node);
+    result.nearest.emplace_back(it->node);
   }
   return result;
 }

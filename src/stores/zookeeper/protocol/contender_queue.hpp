@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -66,7 +67,7 @@ class contender_queue {
       return one.number != other.number ? is_before(one.number, other.number) : one.node < other.node;
     }
   };
-  using queue = std::map<place, role, earlier>;
+  using queue = std::set<place, earlier>;
   struct known {
     std::int32_t number;
     role wants;

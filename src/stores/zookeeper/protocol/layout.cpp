@@ -58,12 +58,10 @@ std::optional<owner_id> guid_in(layout style, std::string_view before_marker) {
   return owner_id::from_hex(hex);
 }
 
-}  // namespace
-
-namespace {
 constexpr std::size_t version_byte = 6;
 constexpr std::uint8_t version_bits = 0xF0;
 constexpr std::uint8_t custom_version = 0x80;
+
 }  // namespace
 
 owner_id marked_as_ours(const owner_id& guid) {

@@ -1,5 +1,6 @@
 #include "stores/zookeeper/protocol/liveness.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <utility>
@@ -16,6 +17,32 @@ constexpr int beats_in_a_timeout = 11;
 constexpr std::size_t most_beats_in_flight = 12;
 
 }  // namespace
+
+std::size_t beats::in_flight() const {
+  const auto count = std::count_if(all_.begin(), all_.end(), [](const beat& b) { return !b.answered; });
+  return static_cast<std::size_t>(count);
+}
+
+std::uint64_t beats::sent(time_point now) {
+  all_.push_back({++last_number_, now, {}, {}});
+  return last_number_;
+}
+
+std::optional<time_point> beats::answered(std::uint64_t number, time_point now, duration half_a_tick) {
+  const auto third =
+      std::find_if(all_.begin(), all_.end(), [number](const beat& b) { return b.number == number; });
+  if (third == all_.end()) return std::nullopt;  // of a former connection
+  third->answered = now;
+  std::optional<time_point> proven;
+  for (auto earlier = all_.begin(); earlier != third; ++earlier) {
+    if (!earlier->answered) continue;
+    if (*earlier->answered + half_a_tick <= third->sent) third->second_to = earlier->sent;
+    if (earlier->second_to && *earlier->answered <= third->sent) proven = earlier->second_to;
+  }
+  // Older beats prove nothing new.
+  if (proven) std::erase_if(all_, [&](const beat& b) { return b.sent < *proven; });
+  return proven;
+}
 
 liveness::liveness(store::scheduler& time, wire& servers, std::string top, duration requested)
     : time_{time}, wire_{servers}, top_{std::move(top)}, requested_{requested} {}
@@ -61,12 +88,7 @@ void liveness::confirm_contact(time_point began) {
   wire_.submit({.kind = operation_kind::agree, .path = "/"},
                [this, began, contact = contact_](const result& r) {
                  if (contact != contact_ || r.code == answer::unknown) return;
-                 if (!is_agreed(r)) {
-                   time_.cancel(next_beat_);
-                   next_beat_ = time_.at(time_.now() + timeout_ / beats_in_a_timeout,
-                                         [this, began] { confirm_contact(began); });
-                   return;
-                 }
+                 if (!is_agreed(r)) return next([this, began] { confirm_contact(began); });
                  heard_of(began);
                  beat();
                });
@@ -86,7 +108,7 @@ void liveness::beat() {
   const duration usual = timeout_ / beats_in_a_timeout;
   const bool after_silence = time_.now() - last_beat_ > usual * 3 / 2;
   last_beat_ = time_.now();
-  beat_later();
+  next([this] { beat(); });
   if (beats_.in_flight() >= most_beats_in_flight) return;
   wire_.submit({.kind = operation_kind::sync, .path = top_},
                [this, contact = contact_, after_silence, usual, sent = time_.now(),
@@ -105,9 +127,10 @@ void liveness::beat() {
                });
 }
 
-void liveness::beat_later() {
+/// At the time of the next beat.
+void liveness::next(std::function<void()> action) {
   time_.cancel(next_beat_);
-  next_beat_ = time_.at(time_.now() + timeout_ / beats_in_a_timeout, [this] { beat(); });
+  next_beat_ = time_.at(time_.now() + timeout_ / beats_in_a_timeout, std::move(action));
 }
 
 }  // namespace holdfast::zookeeper

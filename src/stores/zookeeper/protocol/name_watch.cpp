@@ -86,13 +86,18 @@ void name_watch::happened(const std::string& path, change event) {
     if (event == change::children || event == change::removed)
       was_watched = found->second.listed.erase(path) != 0 || was_watched;
     // That a node below the topmost is gone is also an event of the node above it.
-    if (was_watched && (event == change::children || path == top(key))) list(key, path);
+    if (!was_watched || (event != change::children && path != top(key))) continue;
+    if (event == change::children && nodes_.is_crowded(path)) {
+      look_later(found->second.crowded, path);
+    } else {
+      list(key, path);
+    }
   }
 }
 
 void name_watch::list(const std::string& key, const std::string& path) {
   scope& s = scopes_.at(key);
-  if (!nodes_.has_room(path, watch_kind::children)) return look_later(s, path);
+  if (!nodes_.has_room(path, watch_kind::children)) return look_later(s.unwatched, path);
   if (!s.listed.insert(path).second) return;
   std::vector<operation> steps{{.kind = operation_kind::list, .path = path, .watch = true}};
   nodes_.submit_all(std::move(steps),
@@ -111,7 +116,7 @@ void name_watch::listed(const std::string& key, const std::string& path, const r
   }
   s.listed.erase(path);
   if (is_unanswered(r)) return;  // the next connection begins anew
-  if (r.code != answer::no_node && !key.empty()) return look_later(s, path);
+  if (r.code != answer::no_node && !key.empty()) return look_later(s.unwatched, path);
   if (r.code != answer::no_node || path != top(key)) return;
   if (!key.empty()) return await_creation(key);
   // No lock was ever used. A missing node cannot be watched.
@@ -122,7 +127,7 @@ void name_watch::listed(const std::string& key, const std::string& path, const r
 
 void name_watch::await_creation(const std::string& key) {
   scope& s = scopes_.at(key);
-  if (!nodes_.has_room(key, watch_kind::node)) return look_later(s, key);
+  if (!nodes_.has_room(key, watch_kind::node)) return look_later(s.unwatched, key);
   if (std::exchange(s.is_awaited, true)) return s.handler();
   std::vector<operation> steps{{.kind = operation_kind::exists, .path = key, .watch = true}};
   nodes_.submit_all(std::move(steps), [this, key](const std::vector<result>& results) {
@@ -132,24 +137,24 @@ void name_watch::await_creation(const std::string& key) {
     if (r.code == answer::no_node) return found->second.handler();
     if (r.code == answer::done) return list(key, key);  // it was made meanwhile
     found->second.is_awaited = false;
-    if (!is_unanswered(r)) look_later(found->second, key);
+    if (!is_unanswered(r)) look_later(found->second.unwatched, key);
   });
 }
 
-void name_watch::look_later(scope& s, const std::string& path) {
-  s.unwatched.insert(path);
-  if (next_look_ != 0) return;
-  next_look_ = time_.at(time_.now() + std::chrono::seconds{1}, [this] {
-    next_look_ = 0;
-    for (auto& [key, each] : scopes_) {
-      const std::set<std::string> paths = std::exchange(each.unwatched, {});
-      if (paths.empty()) continue;
-      each.handler();
-      for (const std::string& again : paths) {
-        if (nodes_.is_connected()) list(key, again);
-      }
-    }
-  });
+void name_watch::look_later(std::set<std::string>& paths, const std::string& path) {
+  paths.insert(path);
+  if (next_look_ == 0) next_look_ = time_.at(time_.now() + std::chrono::seconds{1}, [this] { look_again(); });
+}
+
+void name_watch::look_again() {
+  next_look_ = 0;
+  for (auto& [key, each] : scopes_) {
+    std::set<std::string> paths = std::exchange(each.unwatched, {});
+    if (!paths.empty()) each.handler();
+    paths.merge(std::exchange(each.crowded, {}));
+    if (!nodes_.is_connected()) continue;
+    for (const std::string& again : paths) list(key, again);
+  }
 }
 
 }  // namespace holdfast::zookeeper

@@ -17,8 +17,9 @@ namespace holdfast::zookeeper {
 /// `locks` and `leases` below it, which a semaphore has. If there is no node yet, it watches for its
 /// creation, and makes nothing. For all names it watches those of each node that may have children, from the
 /// topmost one on, which it makes. A read after the call of a handler sees all changes from before the watch
-/// was set. If there is no room for a watch, or no right to read the nodes of a name, the handler is called
-/// once a second.
+/// was set. In a long queue, where claims come and go all the time, that would be megabytes without a pause:
+/// after a change of so many children the handler is called a second later. If there is no room for a watch,
+/// or no right to read the nodes of a name, the handler is called once a second.
 ///
 /// A node whose name has the lock's before a slash is a child of the lock's node. Its creation and its end
 /// are events of both names.
@@ -49,6 +50,7 @@ class name_watch {
     std::function<void()> handler;
     std::set<std::string> listed;     // nodes whose children are watched, or about to be
     std::set<std::string> unwatched;  // nodes that could not be watched
+    std::set<std::string> crowded;    // nodes with many children, which have changed
     bool is_awaited = false;          // the creation of the lock's node is watched, or about to be
   };
 
@@ -56,7 +58,8 @@ class name_watch {
   void list(const std::string& key, const std::string& path);
   void listed(const std::string& key, const std::string& path, const result& r);
   void await_creation(const std::string& key);
-  void look_later(scope& s, const std::string& path);
+  void look_later(std::set<std::string>& paths, const std::string& path);
+  void look_again();
 
   store::scheduler& time_;
   wire_nodes& nodes_;

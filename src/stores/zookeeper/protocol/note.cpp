@@ -4,6 +4,8 @@
 #include <charconv>
 #include <string>
 
+#include "base/metadata.hpp"
+
 namespace holdfast::zookeeper {
 
 namespace {
@@ -37,6 +39,12 @@ std::optional<note> read_note(std::string_view text) {
   if (!line.empty()) return std::nullopt;
   return note{numbers[0], numbers[1], duration{numbers[2]},
               fencing_token{static_cast<std::uint64_t>(numbers[3])}, std::string{text.substr(line_end + 1)}};
+}
+
+std::optional<std::string> request_in(std::string_view data) {
+  if (data == revoke_message) return std::string{};
+  const auto n = read_note(data);
+  return n ? from_metadata(n->metadata).release_request : std::nullopt;
 }
 
 }  // namespace holdfast::zookeeper

@@ -26,4 +26,12 @@ struct note {
 /// What stands before the note, its line feed included; empty where there is no note.
 [[nodiscard]] std::string_view before_note(std::string_view text);
 
+/// Curator's Revoker replaces a holder's data by this, and its InterProcessMutex.makeRevocable listens for
+/// exactly that. To a client of Holdfast the request comes in the metadata of its note, so that others still
+/// read who holds. The holder writes its own data back, with the request.
+inline constexpr std::string_view revoke_message = "__REVOKE__";
+/// The reason of a request to release in the data of a holder's node, which may be empty text; nothing where
+/// the data asks nothing.
+[[nodiscard]] std::optional<std::string> request_in(std::string_view data);
+
 }  // namespace holdfast::zookeeper

@@ -11,6 +11,7 @@
 
 #include "core/scheduler.hpp"
 #include "stores/zookeeper/protocol/claim.hpp"
+#include "stores/zookeeper/protocol/wire_nodes.hpp"
 
 namespace holdfast::zookeeper {
 
@@ -21,12 +22,10 @@ class polling {
   static constexpr std::size_t most_at_once = 128;
   static constexpr std::chrono::milliseconds pause{200};
 
-  /// \param time must outlive it.
-  /// \param is_connected whether there is a connection.
+  /// \param time must outlive it, and so must `nodes`.
   /// \param look is called with each claim in its turn, after its removal from the line.
-  polling(store::scheduler& time, std::function<bool()> is_connected,
-          std::function<void(const claim_ref&)> look)
-      : time_{time}, is_connected_{std::move(is_connected)}, look_{std::move(look)} {}
+  polling(store::scheduler& time, const wire_nodes& nodes, std::function<void(const claim_ref&)> look)
+      : time_{time}, nodes_{nodes}, look_{std::move(look)} {}
   ~polling() { time_.cancel(next_); }
   polling(const polling&) = delete;
   polling& operator=(const polling&) = delete;
@@ -48,7 +47,8 @@ class polling {
   }
   void go_on() {
     next_ = 0;
-    for (std::size_t left = is_connected_() ? std::min(line_.size(), most_at_once) : 0; left > 0; --left) {
+    for (std::size_t left = nodes_.is_connected() ? std::min(line_.size(), most_at_once) : 0; left > 0;
+         --left) {
       const claim_ref first = line_.front();
       line_.pop_front();
       polled_.erase(first.serial);
@@ -58,7 +58,7 @@ class polling {
   }
 
   store::scheduler& time_;
-  const std::function<bool()> is_connected_;
+  const wire_nodes& nodes_;
   const std::function<void(const claim_ref&)> look_;
   std::deque<claim_ref> line_;
   std::unordered_set<std::uint64_t> polled_;  // the claims in it, by their serials

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <set>
@@ -38,22 +39,58 @@ class reaper {
   reaper& operator=(const reaper&) = delete;
 
   /// Removes a node, with retries until it is gone.
-  void remove(const std::string& path);
+  void remove(const std::string& path) {
+    pending_.insert(path);
+    nodes_.submit({.kind = operation_kind::remove, .path = path}, [this, path](const result& r) {
+      if (is_error(r)) return;
+      pending_.erase(path);
+      on_removed_(path);
+    });
+  }
   /// Sends a removal with an unknown outcome again over the next connection.
   void remove_again_later(const std::string& path) { pending_.insert(path); }
   [[nodiscard]] bool is_pending(const std::string& path) const { return pending_.contains(path); }
 
   /// Searches for nodes and removes them. Without a connection it searches over the next one.
   /// \param handler gets the error that prevents a search now, and does not wait for the removal of nodes.
-  void search(const orphan& lost, const on_searched& handler);
+  void search(const orphan& lost, const on_searched& handler) {
+    // A `sync` is not enough: a deposed leader that does not know it yet answers a `sync` by itself.
+    std::vector<operation> steps{{.kind = operation_kind::agree, .path = "/"},
+                                 {.kind = operation_kind::list, .path = lost.queue}};
+    if (!lost.leases.empty()) steps.push_back({.kind = operation_kind::list, .path = lost.leases});
+    nodes_.submit_all(std::move(steps),
+                      [this, lost, handler, session = nodes_.session()](const std::vector<result>& results) {
+                        const auto failed = std::find_if(results.begin() + 1, results.end(), is_error);
+                        if (is_agreed(results[0]) && failed == results.end()) {
+                          remove_found(lost, results);
+                          return handler(std::nullopt);
+                        }
+                        if (session == nodes_.session() || session == 0) orphans_.push_back(lost);
+                        handler(request_error_of(is_agreed(results[0]) ? *failed : results[0]));
+                      });
+  }
 
   // Over a new connection:
-  void resume_removals();
-  void resume_searches();
+  void resume_removals() {
+    for (const std::string& path : std::set<std::string>{pending_}) remove(path);
+  }
+  void resume_searches() {
+    for (const orphan& each : std::exchange(orphans_, {}))
+      search(each, [](const std::optional<store::request_error>&) {});
+  }
   /// Called when the servers have removed the session's nodes.
-  void expired();
+  void expired() {
+    pending_.clear();
+    orphans_.clear();
+  }
 
  private:
+  void remove_found(const orphan& lost, const std::vector<result>& lists) {
+    for (const result& r : lists) {
+      for (const contender& each : made_with(style_, lost.guid, r.children)) remove(r.path + '/' + each.node);
+    }
+  }
+
   wire_nodes& nodes_;
   const layout style_;
   const std::function<void(const std::string&)> on_removed_;

@@ -1,13 +1,11 @@
 #include "stores/zookeeper/protocol/session.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "stores/zookeeper/protocol/paths.hpp"
-#include "stores/zookeeper/protocol/release_request.hpp"
 
 namespace holdfast::zookeeper {
 
@@ -64,7 +62,6 @@ void session::connected(std::int64_t id, duration timeout, store::time_point beg
 void session::disconnected() {
   nodes_.disconnected();
   liveness_.disconnected();
-  untold_.clear();  // the watches list all nodes with the next connection
 }
 
 void session::expired() {
@@ -77,19 +74,7 @@ void session::expired() {
 void session::happened(const std::string& path, change event) {
   nodes_.happened(path, event);
   claims_.happened(path, event);
-  if (event == change::children && nodes_.is_crowded(path)) return tell_watches_later(path);
   name_watch_.happened(path, event);
-}
-
-/// The watches list the node again after each change, and their users read it: in a long queue, where claims
-/// come and go all the time, the servers would send megabytes without a pause.
-void session::tell_watches_later(const std::string& path) {
-  untold_.insert(path);
-  if (telling_ != 0) return;
-  telling_ = time_.at(time_.now() + std::chrono::seconds{1}, [this] {
-    telling_ = 0;
-    for (const std::string& each : std::exchange(untold_, {})) name_watch_.happened(each, change::children);
-  });
 }
 
 /// Removes the nodes of holds that an operator ends. The holders notice it by their own watches.

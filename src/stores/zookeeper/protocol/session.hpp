@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -43,7 +42,6 @@ class session {
 
   /// Both must outlive the session, and the wire must not answer after its destruction.
   session(store::scheduler& time, wire& servers, const settings& s);
-  ~session() { time_.cancel(telling_); }
   session(const session&) = delete;
   session& operator=(const session&) = delete;
 
@@ -70,7 +68,6 @@ class session {
   void happened(const std::string& path, change event);
 
  private:
-  void tell_watches_later(const std::string& path);
   void force_release(const tickets::force_release& request, const on_reply& handler);
   void request_release(const tickets::request_release& request, const on_reply& handler);
 
@@ -80,8 +77,6 @@ class session {
   claim_queue claims_;
   inspection inspection_;
   name_watch name_watch_;
-  std::set<std::string> untold_;  // crowded nodes whose children have changed
-  store::scheduler::timer telling_ = 0;
 };
 
 }  // namespace holdfast::zookeeper

@@ -10,7 +10,6 @@
 
 #include "base/metadata.hpp"
 #include "stores/zookeeper/protocol/note.hpp"
-#include "stores/zookeeper/protocol/release_request.hpp"
 
 namespace holdfast::zookeeper {
 
@@ -91,6 +90,12 @@ void settle_order(survey& all, std::size_t waiters) {
             [](const claimed& one, const claimed& two) { return token_of(one) < token_of(two); });
   divide(all, std::move(queue));
   all.waiters_read = std::min(waiters, all.waiters.size());
+}
+
+/// Whether its owner may be a Curator client that listens for a request to release.
+bool is_curators_lock(const contender& place) {
+  if (!parse(layout::curator, place.node)) return false;
+  return place.wants == role::mutex || place.wants == role::writer || place.wants == role::reader;
 }
 
 mode mode_of(role wants) {
@@ -216,6 +221,14 @@ bool is_ours(const claimed& c) {
 fencing_token token_of(const claimed& c) {
   const auto n = read_note(c.data);
   return n && n->token ? n->token : token_of(c.about);
+}
+
+std::optional<std::string> data_that_asks(const claimed& holder, std::string_view reason) {
+  if (!is_ours(holder) && !is_curators_lock(holder.place)) return std::nullopt;
+  auto n = is_ours(holder) ? read_note(holder.data) : std::nullopt;
+  if (!n) return std::string{revoke_message};
+  n->metadata = with_release_request(n->metadata, reason);
+  return std::string{before_note(holder.data)} + to_text(*n);
 }
 
 lock_state state_of(const survey& all, const std::string& name, duration most) {

@@ -2,12 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/results.hpp"
 #include "stores/zookeeper/protocol/layout.hpp"
-#include "stores/zookeeper/protocol/operation.hpp"
+#include "stores/zookeeper/protocol/wire.hpp"
 
 namespace holdfast::zookeeper {
 
@@ -54,6 +56,9 @@ void fill(survey& name, std::size_t waiters, const std::vector<result>& reads);
 /// does).
 [[nodiscard]] bool is_ours(const claimed& c);
 [[nodiscard]] fencing_token token_of(const claimed& c);
+/// The data that asks a holder to release; empty where the holder has no means to hear it: kazoo's locks, and
+/// Curator's latches and semaphores, for which the data has another meaning.
+[[nodiscard]] std::optional<std::string> data_that_asks(const claimed& holder, std::string_view reason);
 
 /// The state for `client::inspect`.
 /// \param most the longest time until a dead holder is noticed.

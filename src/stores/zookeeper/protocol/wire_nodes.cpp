@@ -23,16 +23,21 @@ void wire_nodes::expired() {
   connected_ = false;
   session_ = 0;
   watches_.clear();
+  watched_bytes_ = 0;
   crowded_.clear();
   unreadable_.clear();
   unwanted_.clear();
 }
 
 void wire_nodes::happened(const std::string& path, change event) {
-  if (event != change::children) watches_.remove(path, watch_kind::node);
-  if (event != change::data && event != change::created) watches_.remove(path, watch_kind::children);
+  if (event != change::children) forget_watch({path, watch_kind::node});
+  if (event != change::data && event != change::created) forget_watch({path, watch_kind::children});
   if (event == change::removed) crowded_.erase(path);
   unreadable_.erase(path);
+}
+
+void wire_nodes::forget_watch(const watch& w) {
+  if (watches_.erase(w) != 0) watched_bytes_ -= size_of(w.first);
 }
 
 void wire_nodes::submit(operation step, on_result handler) {
@@ -61,17 +66,17 @@ void wire_nodes::submit_all(std::vector<operation> steps, on_results handler) {
   for (operation& step : steps) {
     const bool watches = step.watch;
     const bool exists = step.kind == operation_kind::exists;
-    const watch_kind kind = step.kind == operation_kind::list ? watch_kind::children : watch_kind::node;
-    const std::string path = step.path;
-    if (watches) watches_.sent(path, kind);
-    submit(std::move(step), [this, shared, size, path, kind, exists, watches](result r) {
+    const watch w{step.path, step.kind == operation_kind::list ? watch_kind::children : watch_kind::node};
+    if (watches && watches_.try_emplace(w, false).second) watched_bytes_ += size_of(w.first);
+    submit(std::move(step), [this, shared, size, w, exists, watches](result r) {
       const bool is_set = r.code == answer::done || (exists && r.code == answer::no_node);
       if (watches && is_set) {
-        watches_.set(path, kind);
-        crowded_.erase(path);
-        if (r.children.size() > crowd) crowded_.insert(path);
+        if (watches_.insert_or_assign(w, true).second) watched_bytes_ += size_of(w.first);
+        crowded_.erase(w.first);
+        if (r.children.size() > crowd) crowded_.insert(w.first);
       } else if (watches) {
-        watches_.failed(path, kind);
+        // A watch that was confirmed before stays.
+        if (const auto found = watches_.find(w); found != watches_.end() && !found->second) forget_watch(w);
       }
       shared->results.push_back(std::move(r));
       if (shared->results.size() == size) shared->handler(std::move(shared->results));
@@ -107,14 +112,14 @@ operation wire_nodes::look_at(const std::string& path, bool watch) const {
   return {.kind = operation_kind::get, .path = path, .watch = watch};
 }
 
-bool wire_nodes::can_watch(const std::vector<std::string>& own, watch_load& planned) const {
-  watch_load together = planned;
+bool wire_nodes::can_watch(const std::vector<std::string>& own, std::size_t& planned_bytes) const {
+  std::size_t together = planned_bytes;
   for (const std::string& path : own) {
     if (!is_readable(path)) return false;
-    together.add(path);
+    together += size_of(path);
   }
-  if (!watches_.has_room_for_own(together)) return false;
-  planned = together;
+  if (watched_bytes_ + together > most_watched_with_own) return false;
+  planned_bytes = together;
   return true;
 }
 
@@ -126,7 +131,7 @@ void wire_nodes::end_watch(const std::string& path, watch_kind kind) {
                  if (is_unanswered(r)) {
                    unwanted_[path] = kind;
                  } else {
-                   watches_.remove(path, kind);
+                   forget_watch({path, kind});
                  }
                });
 }

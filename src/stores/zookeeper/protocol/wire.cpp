@@ -1,4 +1,4 @@
-#include "stores/zookeeper/protocol/operation.hpp"
+#include "stores/zookeeper/protocol/wire.hpp"
 
 #include "stores/zookeeper/protocol/layout.hpp"
 
