@@ -27,6 +27,11 @@ class schema_on_postgresql final : public schema_place {
     return server_.number("SELECT count(*) FROM pg_tables WHERE schemaname = 'locks'");
   }
   void make_foreign_table() override { EXPECT_EQ(server_.ask("CREATE TABLE locks.own (name text)"), ""); }
+  void raise_layout() override {
+    EXPECT_EQ(server_.ask("CREATE OR REPLACE FUNCTION locks.own_layout() RETURNS bigint LANGUAGE sql "
+                          "IMMUTABLE AS 'SELECT 3::bigint'"),
+              "");
+  }
   [[nodiscard]] strings client_of(const std::string& file) const override {
     return {postgresql_server::programs() + "/psql",
             "--no-psqlrc",

@@ -26,6 +26,8 @@ class schema_place {
   /// How many tables there are beside the name.
   virtual std::int64_t tables() = 0;
   virtual void make_foreign_table() = 0;
+  /// What is there says from now on that it has the layout 3.
+  virtual void raise_layout() = 0;
   /// The server's own client, that it may run a file.
   [[nodiscard]] virtual strings client_of(const std::string& file) const = 0;
 };

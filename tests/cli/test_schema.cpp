@@ -83,6 +83,19 @@ TEST_P(schema_command, prints_a_file_for_the_servers_own_client_which_may_be_run
   EXPECT_THAT(holdfast({"schema", place().url(), "--apply"}).out, HasSubstr("already"));
 }
 
+TEST_P(schema_command, prints_a_file_that_leaves_another_layout_alone) {
+  ASSERT_EQ(holdfast({"schema", place().url(), "--apply"}).status, 0);
+  place().raise_layout();
+  write_file(file("schema.sql"), holdfast({"schema", place().url()}).out);
+  process its_client{scratch_, place().client_of(file("schema.sql")), {}};
+  const auto ran = its_client.wait();
+  EXPECT_NE(ran.status, 0);
+  EXPECT_THAT(ran.err, HasSubstr("layout"));
+  const auto said = holdfast({"schema", place().url(), "--apply"});
+  EXPECT_EQ(said.status, 69);
+  EXPECT_THAT(said.err, HasSubstr("layout 3"));
+}
+
 TEST_P(schema_command, lets_those_work_who_may_make_nothing) {
   const auto early = holdfast({"run", "x", "--store", place().url_of_worker(), "--", "true"});
   EXPECT_EQ(early.status, 77);

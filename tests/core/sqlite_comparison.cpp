@@ -10,7 +10,7 @@ sqlite::database::settings settings_of(const std::string& path, const store::tim
                                        const std::chrono::system_clock::time_point& wall) {
   sqlite::database::settings s;
   s.path = path;
-  s.names = sql::tables::named("holdfast_locks");
+  s.names = sql::naming{"", "holdfast_locks", '"'};
   s.keep_idle = std::chrono::hours{24 * 365 * 100};
   s.lease_clock = [&now] { return now; };
   s.wall_clock = [&wall] { return wall; };

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "simulation/mutant.hpp"
-#include "stores/sqlite/protocol/script.hpp"
+#include "stores/sql/protocol/text.hpp"
 
 namespace holdfast::sim {
 

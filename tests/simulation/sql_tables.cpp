@@ -34,7 +34,7 @@ sql_tables::sql_tables(mutant with, clocks by, duration keep_idle, duration swee
   sqlite3_auto_extension(reinterpret_cast<void (*)()>(note_opened));
   sqlite::database::settings s;
   s.path = ":memory:";
-  s.names = sql::tables::named("holdfast_locks");
+  s.names = sql::naming{"", "holdfast_locks", '"'};
   s.keep_idle = keep_idle;
   s.sweep_every = sweep_every;
   s.lease_clock = clocks_.lease;

@@ -66,7 +66,7 @@ finding condition(const std::vector<finding>& all, std::string_view name) {
 
 TEST(sqlite_diagnosis, calls_no_file_damaged_that_a_client_changes_meanwhile) {
   const file_with_a_client file;
-  const auto all = diagnose(file.path(), sql::tables::named("t"), {}, std::chrono::seconds{60});
+  const auto all = diagnose(file.path(), sql::naming{"", "t", '"'}, {}, std::chrono::seconds{60});
   EXPECT_EQ(condition(all, "file").observed, "clients come and go; look again");
   EXPECT_EQ(condition(all, "file").result, grade::unknown);
   EXPECT_EQ(condition(all, "journal"), finding{}) << "nothing is said of a file that was half read";
@@ -82,7 +82,7 @@ TEST(sqlite_diagnosis, tells_rights_that_are_missing) {
   if (child == 0) {
     if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(3);
     const auto rights = [&](const std::string& path) {
-      return condition(diagnose(folder + path, sql::tables::named("t"), {}, std::chrono::seconds{1}),
+      return condition(diagnose(folder + path, sql::naming{"", "t", '"'}, {}, std::chrono::seconds{1}),
                        "place");
     };
     const finding here = rights("/locks.db");

@@ -53,7 +53,7 @@ class sqlite_fork : public testing::Test {
  protected:
   sqlite_fork() {
     settings_.path = folder_.file("locks.db");
-    settings_.names = sql::tables::named("locks");
+    settings_.names = sql::naming{"", "locks", '"'};
     settings_.opening_limit = 30s;
     const database made{settings_};
   }

@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
 
-#include "stores/mariadb/link/diagnosis.hpp"
 #include "stores/mariadb/link/dial.hpp"
-#include "stores/mariadb/link/link.hpp"
+#include "stores/mariadb/link/listener.hpp"
 #include "stores/mariadb/protocol/schema.hpp"
 #include "stores/scheme.hpp"
 #include "stores/session_mode.hpp"
@@ -33,12 +36,7 @@ void read_place(store_url& url, mariadb::settings& s) {
   s.user = parts.user;
   s.password = runtime::password{parts.password};
   s.database = parts.rest;
-  if (parts.port.empty()) return;
-  const bool digits =
-      parts.port.size() <= 5 && parts.port.find_first_not_of("0123456789") == std::string::npos;
-  const unsigned long port = digits ? std::stoul(parts.port) : 0;
-  if (port == 0 || port > 65'535) url.refuse("the port is not a number from 1 to 65535");
-  s.port = static_cast<std::uint16_t>(port);
+  if (!parts.port.empty()) s.port = static_cast<std::uint16_t>(std::stoul(parts.port));
 }
 
 /// The database's name goes into statements, quoted.
@@ -99,11 +97,47 @@ mariadb::settings settings_of(store_url& url, const client_options& options) {
   return s;
 }
 
+/// Has a connection for the calls of a client, and, from its first wish to acquire, one for the
+/// notifications.
+class mariadb_link final : public sql::link {
+ public:
+  /// Begins to connect.
+  mariadb_link(runtime::event_loop& on, mariadb::settings s)
+      : sql::link{on, s.link,
+                  [this, s](const owner_id& client, const std::optional<owner_id>& former,
+                            sql::provision make, int stop) {
+                    auto made = mariadb::dial(s, client, former, mariadb::role::calls, make, stop);
+                    listener_.serve(client);
+                    return made;
+                  }},
+        listener_{std::move(s),
+                  [this](const owner_id& client, const mariadb::listener::notifications& received) {
+                    deliver_notifications_of(client, received);
+                  }} {
+    connection().start();
+  }
+  ~mariadb_link() override { mariadb_link::shut(); }
+  mariadb_link(const mariadb_link&) = delete;
+  mariadb_link& operator=(const mariadb_link&) = delete;
+
+  void send(tickets::request request, on_reply handler) override {
+    if (std::holds_alternative<tickets::acquire>(request)) listener_.begin();
+    sql::link::send(std::move(request), std::move(handler));
+  }
+  void shut() override {
+    listener_.shut();
+    sql::link::shut();
+  }
+
+ private:
+  mariadb::listener listener_;
+};
+
 }  // namespace
 
 std::unique_ptr<tickets::link> open_mariadb(store_url& url, const client_options& options,
                                             runtime::event_loop& on) {
-  return std::make_unique<mariadb::link>(on, settings_of(url, options));
+  return std::make_unique<mariadb_link>(on, settings_of(url, options));
 }
 
 std::vector<finding> diagnose_mariadb(store_url& url, const client_options& options) {

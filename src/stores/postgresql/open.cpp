@@ -1,10 +1,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
 
-#include "stores/postgresql/link/diagnosis.hpp"
 #include "stores/postgresql/link/dial.hpp"
-#include "stores/postgresql/link/link.hpp"
 #include "stores/postgresql/protocol/schema.hpp"
 #include "stores/scheme.hpp"
 #include "stores/session_mode.hpp"
@@ -129,11 +130,26 @@ postgresql::settings settings_of(store_url& url, const client_options& options) 
   return s;
 }
 
+/// Has one connection for the calls and notifications of a client.
+class postgresql_link final : public sql::link {
+ public:
+  /// Begins to connect.
+  postgresql_link(runtime::event_loop& on, const postgresql::settings& s)
+      : sql::link{on, s.link,
+                  [s](const owner_id& client, const std::optional<owner_id>& former, sql::provision make,
+                      int stop) { return postgresql::dial(s, client, former, make, stop); }} {
+    connection().start();
+  }
+  ~postgresql_link() override { shut(); }
+  postgresql_link(const postgresql_link&) = delete;
+  postgresql_link& operator=(const postgresql_link&) = delete;
+};
+
 }  // namespace
 
 std::unique_ptr<tickets::link> open_postgresql(store_url& url, const client_options& options,
                                                runtime::event_loop& on) {
-  return std::make_unique<postgresql::link>(on, settings_of(url, options));
+  return std::make_unique<postgresql_link>(on, settings_of(url, options));
 }
 
 std::vector<finding> diagnose_postgresql(store_url& url, const client_options& options) {

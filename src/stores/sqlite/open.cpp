@@ -40,7 +40,7 @@ choice choice_of(store_url& url) {
   const std::string table = take_table(url);
   if (table.starts_with("sqlite_"))
     url.refuse("the option 'table' begins with sqlite_, as SQLite's own tables do; choose another name");
-  made.file.names = sql::tables::named(table);
+  made.file.names = sql::naming{"", table, '"'};
   made.file.keep_idle = url.take_duration("keep_idle", 30 * 24h);
   made.anywhere = url.take_flag("network_fs", false);
   url.refuse_rest(known_options);

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "runtime/password.hpp"
-#include "stores/mariadb/link/dial.hpp"
 #include "stores/mariadb/protocol/schema.hpp"
 #include "stores/sql/protocol/notification.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "routines/routine_caller.hpp"
-#include "stores/mariadb/link/settings.hpp"
+#include "stores/mariadb/link/dial.hpp"
 #include "support/mariadb_server.hpp"
 
 namespace holdfast::test {

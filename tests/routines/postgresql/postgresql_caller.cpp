@@ -4,7 +4,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "stores/postgresql/link/dial.hpp"
 
 namespace holdfast::test {
 

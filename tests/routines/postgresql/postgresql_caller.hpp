@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "routines/routine_caller.hpp"
-#include "stores/postgresql/link/settings.hpp"
+#include "stores/postgresql/link/dial.hpp"
 #include "support/postgresql_server.hpp"
 
 namespace holdfast::test {

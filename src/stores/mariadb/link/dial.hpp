@@ -3,12 +3,42 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/owner_id.hpp"
-#include "stores/mariadb/link/settings.hpp"
+#include "holdfast/diagnosis.hpp"
+#include "runtime/password.hpp"
 #include "stores/sql/link/connection.hpp"
+#include "stores/sql/link/link.hpp"
+#include "stores/sql/protocol/text.hpp"
 
 namespace holdfast::mariadb {
+
+/// The address of a database, and the credentials.
+struct settings {
+  sql::link_settings link;
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 3306;
+  std::string socket;  // the path of a Unix socket; then host and port are not used
+  std::string user;
+  runtime::password password;
+  std::string database;
+  std::string schema;  // the database of the table, as errors and the catalogue name it
+  std::string table = "holdfast_locks";
+  bool create = true;     // whether missing tables and procedures are made
+  bool one_node = false;  // all clients use this one node of a Galera cluster
+
+  struct {
+    bool on = false;
+    std::string ca;    // a file of trusted certificates; empty: those of the system
+    std::string cert;  // the client's, for servers that ask for one
+    std::string key;
+    bool verify = true;
+  } tls;
+
+  [[nodiscard]] sql::naming names() const { return {schema, table, '`'}; }
+};
 
 /// The role of a client's session.
 enum class role : std::uint8_t {
@@ -31,5 +61,9 @@ enum class role : std::uint8_t {
 /// Makes the tables and procedures of this Holdfast, and does nothing else.
 /// \return whether it has made any. \throws runtime::connection_error.
 [[nodiscard]] bool provide(const settings& to, int stop);
+
+/// Asks the server of a URL about itself and the store, over a connection of its own. Blocks.
+/// \throws runtime::connection_error if it does not let this user in.
+[[nodiscard]] std::vector<finding> diagnose(const settings& of);
 
 }  // namespace holdfast::mariadb

@@ -9,7 +9,7 @@
 #include "base/annotated_mutex.hpp"
 #include "base/owner_id.hpp"
 #include "runtime/wakeup_fd.hpp"
-#include "stores/mariadb/link/settings.hpp"
+#include "stores/mariadb/link/dial.hpp"
 #include "stores/sql/link/connection.hpp"
 
 namespace holdfast::mariadb {

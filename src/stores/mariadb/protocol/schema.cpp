@@ -21,20 +21,11 @@ std::string_view part_of(std::string_view procedure) {
   return name.substr(0, name.find('}'));
 }
 
-/// A file of several statements, each under a line `-- label`.
-void append_statements(std::vector<std::string>& to, std::string_view file) {
-  bool begun = false;
-  while (!file.empty()) {
-    const std::string_view line = file.substr(0, file.find('\n'));
-    file.remove_prefix(std::min(line.size() + 1, file.size()));
-    const bool label = line.starts_with("-- ") && line.find(' ', 3) == std::string_view::npos;
-    if (label) {
-      to.emplace_back();
-      begun = true;
-    } else if (begun) {
-      to.back().append(line).append("\n");
-    }
-  }
+/// The statements of a file with labels.
+std::vector<std::string> texts_of(std::string_view file) {
+  std::vector<std::string> all;
+  for (statement& each : statements_of(file)) all.push_back(std::move(each.text));
+  return all;
 }
 
 /// Replaces `{FOREVER}`, and `{GONE c}`: the claim `c` ends with a session that is over. Such a session holds
@@ -42,9 +33,6 @@ void append_statements(std::vector<std::string>& to, std::string_view file) {
 /// on a server with a binary log few users may make one.)
 void spell_out(std::string& statement) {
   constexpr std::string_view mark = "{GONE ";
-  const auto replace = [&](std::size_t at, std::size_t size, const std::string& with) {
-    statement.replace(at, size, with);
-  };
   for (auto at = statement.find(mark); at != std::string::npos; at = statement.find(mark)) {
     const std::size_t end = statement.find('}', at);
     const std::string claim = statement.substr(at + mark.size(), end - at - mark.size());
@@ -52,19 +40,15 @@ void spell_out(std::string& statement) {
     condition.append(".ttl >= {FOREVER} AND IS_FREE_LOCK(CONCAT('holdfast-calls:', LOWER(HEX(")
         .append(claim)
         .append(".client)))) = 1)");
-    replace(at, end + 1 - at, condition);
+    statement.replace(at, end + 1 - at, condition);
   }
-  constexpr std::string_view number = "{FOREVER}";
-  for (auto at = statement.find(number); at != std::string::npos; at = statement.find(number)) {
-    replace(at, number.size(), std::to_string(forever.count()));
-  }
+  replace_all(statement, "{FOREVER}", std::to_string(forever.count()));
 }
 
 }  // namespace
 
 std::vector<std::string> schema_of(const naming& names, existing procedures_there) {
-  std::vector<std::string> all;
-  append_statements(all, text::tables);
+  std::vector<std::string> all = texts_of(text::tables);
   for (const std::string_view each : procedures) {
     std::string& statement = all.emplace_back(each);
     const std::string plain{procedure_comment};
@@ -84,23 +68,16 @@ std::vector<std::string> schema_of(const naming& names, existing procedures_ther
 }
 
 std::string current_comment() {
-  constexpr std::uint64_t offset = 14'695'981'039'346'656'037U;  // FNV-1a
-  constexpr std::uint64_t prime = 1'099'511'628'211U;
-  std::uint64_t hash = offset;
-  for (const std::string_view each : procedures) {
-    for (const char c : each) hash = (hash ^ static_cast<unsigned char>(c)) * prime;
-  }
-  std::string digits;
-  for (int shift = 60; shift >= 0; shift -= 4) {
-    digits += "0123456789abcdef"[hash >> static_cast<unsigned>(shift) & 15U];
-  }
-  return std::string{procedure_comment} + std::to_string(layout) + ' ' + digits;
+  return std::string{procedure_comment} + std::to_string(layout) + ' ' + fingerprint_of(procedures);
 }
 
 std::string script(const naming& names) {
   constexpr std::string_view end = "$$\n";  // does not occur in the statements, which contain semicolons
   std::string all = "DELIMITER $$\n";
-  for (const auto& statements : {session_settings(), schema_of(names, existing::replaced)}) {
+  std::string guard{text::guard};
+  replace_all(guard, "{SCHEMA}", names.schema());
+  replace_all(guard, "{LAYOUT}", names.bare("layout"));
+  for (const auto& statements : {session_settings(), texts_of(guard), schema_of(names, existing::replaced)}) {
     for (const std::string& statement : statements) {
       all.append("\n").append(statement, 0, statement.find_last_not_of('\n') + 1).append("\n").append(end);
     }
@@ -108,11 +85,7 @@ std::string script(const naming& names) {
   return all += "\nDELIMITER ;\n";
 }
 
-std::vector<std::string> session_settings() {
-  std::vector<std::string> all;
-  append_statements(all, text::session);
-  return all;
-}
+std::vector<std::string> session_settings() { return texts_of(text::session); }
 
 std::string comment_of(std::string_view part) {
   return "Holdfast " + std::string{part} + ' ' + std::to_string(layout);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "stores/sql/protocol/call.hpp"
+#include "stores/sql/protocol/text.hpp"
 
 namespace holdfast::sql::mariadb {
 

@@ -1,13 +1,35 @@
 #pragma once
 
+#include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/owner_id.hpp"
-#include "stores/postgresql/link/settings.hpp"
+#include "holdfast/diagnosis.hpp"
+#include "runtime/password.hpp"
 #include "stores/sql/link/connection.hpp"
+#include "stores/sql/link/link.hpp"
+#include "stores/sql/protocol/text.hpp"
 
 namespace holdfast::postgresql {
+
+/// The address of a database, and the credentials.
+struct settings {
+  sql::link_settings link;
+  std::map<std::string, std::string> connection;  // libpq's own parameters, by their names
+  runtime::password password;                     // in place of one among them
+  sql::naming names{"", "holdfast_locks", '"'};
+  std::string owner;   // a further role whose routines and tables are trusted
+  bool create = true;  // whether missing tables and routines are made
+  bool renew = false;  // whether routines of the same revision are replaced by those of this version
+  std::vector<std::string> lockers{};             // roles that get the right to lock
+  std::vector<std::string> lookers{};             // roles that get the right to look
+  duration idle_limit = std::chrono::minutes{1};  // how long an idle session continues to listen
+  bool pooled = false;                            // through a pooler that keeps a session for one client
+};
 
 /// Connects, checks the tables and routines, and listens to the client's channel. It first ends former
 /// connections of the client at the server, so that no request of them is carried out later. Blocks for at
@@ -24,5 +46,9 @@ namespace holdfast::postgresql {
 /// Makes the tables and routines if they are missing, and does nothing else.
 /// \return whether it has made any. \throws runtime::connection_error.
 [[nodiscard]] bool provide(const settings& to, int stop);
+
+/// Asks the server of a URL about itself and the store, over a connection of its own. Blocks.
+/// \throws runtime::connection_error if it does not let this user in.
+[[nodiscard]] std::vector<finding> diagnose(const settings& of);
 
 }  // namespace holdfast::postgresql

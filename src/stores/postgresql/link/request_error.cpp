@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "runtime/io_deadline.hpp"
-#include "stores/postgresql/link/handle.hpp"
+#include "stores/postgresql/link/connection.hpp"
 
 namespace holdfast::postgresql {
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
 
 #include "stores/postgresql/protocol/texts.hpp"
@@ -18,17 +17,6 @@ std::uint32_t number_of(const naming& names) {
   return hash;
 }
 
-void replace(std::string& text, std::string_view from, std::string_view to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-}
-
-/// The two numbers of an advisory lock.
-std::string key_of(std::int32_t purpose, const naming& names) {
-  return std::to_string(purpose) + ", " + std::to_string(static_cast<std::int32_t>(number_of(names)));
-}
-
 /// Routines come before their callers. The last file makes `layout`, which shows that all of them exist.
 constexpr auto files = std::to_array<std::string_view>(
     {text::former,       text::schema,    text::now,       text::changed,  text::gone,  text::bury,
@@ -38,17 +26,10 @@ constexpr auto files = std::to_array<std::string_view>(
      text::rights});
 
 std::string fingerprint() {
-  std::uint64_t hash = 14695981039346656037U;
-  const auto take = [&](std::string_view text) {
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
-  };
-  for (const std::string_view file : files) take(file);
-  take(text::trust);
-  take(text::owners);
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string hex;
-  for (int shift = 60; shift >= 0; shift -= 4) hex += digits[(hash >> static_cast<unsigned>(shift)) & 15U];
-  return hex;
+  std::vector<std::string_view> texts{files.begin(), files.end()};
+  texts.push_back(text::trust);
+  texts.push_back(text::owners);
+  return fingerprint_of(texts);
 }
 
 /// "schema"."locks_acquire"(text, …)
@@ -72,14 +53,6 @@ std::string bare_tables(const naming& names) {
   for (const auto part : tables) all.append(names.bare(part)) += '\n';
   return all;
 }
-std::string bare_routines(const naming& names) {
-  std::string all;
-  for (const routine& each : routines) {
-    all.append(names.bare(each.name)).append("(").append(each.parameters).append(")\n");
-  }
-  return all;
-}
-
 std::string literal(std::string_view text) {
   std::string all = "'";
   for (const char c : text) all.append(c == '\'' ? 2 : 1, c);
@@ -113,49 +86,46 @@ bool is_ours(std::string_view table, std::string_view columns) {
   return columns == "swept bigint, id smallint, walked text, watched bigint, watched_names bigint[]";
 }
 
-revision revision::parse(std::string_view text) {
-  revision found;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), found.number);
-  if (read.ec != std::errc{} || read.ptr == text.data() + text.size() || *read.ptr != ' ') return {};
-  found.fingerprint = text.substr(static_cast<std::size_t>(read.ptr - text.data()) + 1);
-  return found;
-}
-
-const revision& own_revision() {
-  static const revision own{1, fingerprint()};
-  return own;
+std::string bare_routines(const naming& names, access from, access upto) {
+  std::string all;
+  for (const routine& each : routines) {
+    if (each.may_execute < from || each.may_execute > upto) continue;
+    all.append(names.bare(each.name)).append("(").append(each.parameters).append(")\n");
+  }
+  return all;
 }
 
 std::string owners(const naming& names) {
   std::string all{text::owners};
-  replace(all, "{SCHEMA}", literal(names.schema()));
-  replace(all, "{TABLES}", literal(bare_tables(names)));
-  replace(all, "{ROUTINES}", literal(bare_routines(names)));
+  replace_all(all, "{SCHEMA}", literal(names.schema()));
+  replace_all(all, "{TABLES}", literal(bare_tables(names)));
+  replace_all(all, "{ROUTINES}", literal(bare_routines(names, access::part, access::all)));
   return all;
 }
 
 std::string schema(const naming& names, std::string_view owner) {
   std::string all;
   for (const std::string_view file : files) all.append(all.empty() ? "" : "\n").append(names.fill(file));
-  replace(all, "{TRUST}", text::trust);
-  replace(all, "{OWNERS}", owners(names));
-  replace(all, "{OWNER}", literal(owner));
-  replace(all, "{STRANGER}", stranger_state);
-  replace(all, "{ADVICE}", stranger_advice);
-  replace(all, "{SIGNATURES}", signatures(names));
+  replace_all(all, "{TRUST}", text::trust);
+  replace_all(all, "{OWNERS}", owners(names));
+  replace_all(all, "{OWNER}", literal(owner));
+  replace_all(all, "{STRANGER}", stranger_state);
+  replace_all(all, "{ADVICE}", stranger_advice);
+  replace_all(all, "{SIGNATURES}", signatures(names));
   for (const auto& each : routines) {
-    if (each.name == "acquire") replace(all, "{ACQUIRE}", literal(signature_of(each, names)));
-    if (each.name == "inspect_part") replace(all, "{INSPECT_PART}", literal(signature_of(each, names)));
+    if (each.name == "acquire") replace_all(all, "{ACQUIRE}", literal(signature_of(each, names)));
+    if (each.name == "inspect_part") replace_all(all, "{INSPECT_PART}", literal(signature_of(each, names)));
   }
-  replace(all, "{CHANGED}", "holdfast_changed_" + std::to_string(number_of(names)));
-  replace(all, "{BUCKET}",
-          "(pg_catalog.hashtext(in_name) OPERATOR(pg_catalog.&) " + std::to_string(name_buckets - 1) +
-              ") OPERATOR(pg_catalog.+) 1");
-  replace(all, "{BUCKETS}", std::to_string(name_buckets));
-  replace(all, "{FOREVER}", std::to_string(forever.count()));
-  replace(all, "{OWN}", "decode(current_setting('holdfast.session', true), 'hex')");
-  replace(all, "{LAYOUT}", std::to_string(layout_number));
-  replace(all, "{REVISION}", own_revision().text());
+  replace_all(all, "{CHANGED}", "holdfast_changed_" + std::to_string(number_of(names)));
+  replace_all(all, "{BUCKET}",
+              "(pg_catalog.hashtext(in_name) OPERATOR(pg_catalog.&) " + std::to_string(name_buckets - 1) +
+                  ") OPERATOR(pg_catalog.+) 1");
+  replace_all(all, "{BUCKETS}", std::to_string(name_buckets));
+  replace_all(all, "{FOREVER}", std::to_string(forever.count()));
+  replace_all(all, "{OWN}", "decode(current_setting('holdfast.session', true), 'hex')");
+  replace_all(all, "{NEWEST}", std::to_string(revision_number));
+  replace_all(all, "{LAYOUT}", std::to_string(layout_number));
+  replace_all(all, "{REVISION}", std::to_string(revision_number) + ' ' + fingerprint());
   return all;
 }
 
@@ -204,6 +174,9 @@ std::string statement_of(const sql::call& call, const naming& names) {
 
 std::string channel_of(const owner_id& client) { return "holdfast_" + client.hex(); }
 
-std::string making_key(const naming& names) { return key_of(0x4D616B65, names); }  // "Make"
+std::string making_key(const naming& names) {
+  constexpr std::int32_t purpose = 0x4D616B65;  // "Make"
+  return std::to_string(purpose) + ", " + std::to_string(static_cast<std::int32_t>(number_of(names)));
+}
 
 }  // namespace holdfast::sql::postgresql

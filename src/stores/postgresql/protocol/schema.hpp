@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "stores/sql/protocol/call.hpp"
+#include "stores/sql/protocol/text.hpp"
 
 namespace holdfast::sql::postgresql {
 
@@ -58,22 +59,15 @@ inline constexpr auto routines = std::to_array<routine>({
     {"layout", "", access::all},
     {"revision", "", access::all},
 });
+/// The routines with an access from `from` to `upto`, a line each, as the catalogue has them: names without
+/// quotes.
+[[nodiscard]] std::string bare_routines(const naming& names, access from, access upto);
 /// Whether a table with one of Holdfast's names is Holdfast's. \param columns "name type, …".
 [[nodiscard]] bool is_ours(std::string_view table, std::string_view columns);
 
-/// The revision of a store's routines, and a hash of their text. A change of a routine raises the number: a
-/// client replaces older routines, and keeps newer ones.
-struct revision {
-  std::int64_t number = 0;  // zero: none
-  std::string fingerprint;
-
-  /// Parses the routine's answer, "2 5f0c…". Other texts are no revision: zero.
-  [[nodiscard]] static revision parse(std::string_view text);
-  [[nodiscard]] std::string text() const { return std::to_string(number) + ' ' + fingerprint; }
-  friend bool operator==(const revision&, const revision&) = default;
-};
-/// The revision of the routines that this version makes.
-[[nodiscard]] const revision& own_revision();
+/// The revision of the routines that this version makes, as the routine `revision` answers before a hash of
+/// their text. A change of a routine raises it: a client replaces older routines, and keeps newer ones.
+inline constexpr std::int64_t revision_number = 1;
 
 /// Returns the statements that make the tables and routines, or replace older routines, for one transaction.
 /// \param names with a schema: the routines name every table and routine in full, and look up everything else

@@ -11,13 +11,20 @@
 #include <variant>
 #include <vector>
 
+#include "base/failure.hpp"
 #include "base/owner_id.hpp"
 #include "core/machine.hpp"
 #include "core/notification.hpp"
+#include "holdfast/error.hpp"
 #include "runtime/io_deadline.hpp"
 #include "stores/sql/protocol/call.hpp"
 
 namespace holdfast::sql {
+
+/// A reason for which nobody connects again: it does not go away by itself.
+[[nodiscard]] inline runtime::connection_error permanent(errc code, std::string message) {
+  return {failure{code, std::move(message)}, false};
+}
 
 /// The result of a call: its rows, or the reason of the refusal.
 using answer = std::variant<std::vector<row>, store::request_error>;

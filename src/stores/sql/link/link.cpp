@@ -64,23 +64,24 @@ std::unique_ptr<pending_call> link::ping() const {
   return c;
 }
 
+std::optional<runtime::connection_error> wire::retirement() const {
+  if (auto end = connection_->ended()) return end;
+  if (!connection_->is_bare() || !claims_) return std::nullopt;
+  return runtime::connection_error{{errc::unavailable, "the store has no tables yet"}, true, true};
+}
+
+void wire::put(pending_call& c) {
+  if (c.request) c.call = call_of(*c.request, connection_->client(), session_);
+  c.sent_at = boot_clock::now();
+  connection_->send(c.call);
+}
+
 // ---- the session with which claims end
 
 std::optional<store::time_point> link::session_until() const {
   if (!settings_.session) return std::nullopt;
   if (!proven_) return store::time_point{};
   return *proven_ + *settings_.session - *settings_.session / 100 - 2ms;
-}
-
-void link::begin_session(const owner_id& client, store::time_point since) {
-  session_ = client;
-  proven_ = extended_by_ = since;
-}
-
-void link::end_session() {
-  session_.reset();
-  proven_.reset();
-  if (on_session_) on_session_();  // notices that the session has ended
 }
 
 /// Whether an answer to it shows that the holds of the session go on. A server that was set read-only still
@@ -118,7 +119,9 @@ void link::extend_session(store::time_point sent_at) {
 void link::on_disconnect() {
   if (!settings_.session) return;
   const runtime::core_lock now{loop(), true};
-  end_session();
+  session_.reset();
+  proven_.reset();
+  if (on_session_) on_session_();  // notices that the session has ended
   for (const auto& each : connection_.completed()) {
     if (each->outcome) each->complete();
   }
@@ -165,7 +168,8 @@ std::unique_ptr<wire> link::connect(int stop) {
   to_abandon_ = settings_.session ? former : std::nullopt;
   {
     const runtime::core_lock now{loop(), true};
-    begin_session(client, since);
+    session_ = client;
+    proven_ = extended_by_ = since;
   }
   return std::make_unique<wire>(std::move(made), settings_.session, claims_);
 }

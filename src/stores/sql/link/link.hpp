@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,12 +11,15 @@
 #include <vector>
 
 #include "base/owner_id.hpp"
+#include "core/link.hpp"
 #include "core/request.hpp"
+#include "runtime/io_deadline.hpp"
 #include "runtime/multiplexed_connection.hpp"
 #include "runtime/notifying_link.hpp"
+#include "runtime/request_pipeline.hpp"
 #include "stores/sql/link/change_tracking.hpp"
 #include "stores/sql/link/connection.hpp"
-#include "stores/sql/link/wire.hpp"
+#include "stores/sql/protocol/call.hpp"
 
 namespace holdfast::sql {
 
@@ -27,6 +31,44 @@ struct link_settings {
   std::chrono::milliseconds quiet_limit{15000};  // after so long without an answer the client asks the server
   duration keep_idle{};                          // how long an unused name's last token is remembered
   std::optional<std::chrono::milliseconds> session{};  // claims end with their session: its timeout
+};
+
+/// A request, or a call of the link itself.
+struct pending_call final : runtime::pending_request<tickets::link::outcome> {
+  std::optional<tickets::request> request;  // none: a call of the link itself
+  sql::call call;                           // of a request: set when it is sent
+  store::time_point sent_at;
+  std::optional<answer> result;  // set when it is completed
+  std::function<void(const std::vector<row>&)>
+      on_rows;  // for a call of the link itself; null: the rows are ignored
+};
+
+/// An established connection to a server: see runtime::pipelined_wire.
+class wire {
+ public:
+  using request = pending_call;
+
+  /// \param session where claims end with their session: its timeout.
+  /// \param claims whether a claim was made; has to outlive the wire.
+  wire(std::unique_ptr<connection> established, std::optional<duration> session,
+       const std::atomic<bool>& claims)
+      : connection_{std::move(established)}, session_{session}, claims_{claims} {}
+
+  [[nodiscard]] connection& get() const { return *connection_; }
+
+  [[nodiscard]] int descriptor() const { return connection_->descriptor(); }
+  [[nodiscard]] short events() const { return connection_->events(); }
+  [[nodiscard]] std::size_t depth() const { return retirement() ? 0 : connection_->depth(); }
+  [[nodiscard]] static bool needs_ping() { return false; }
+  /// The reason to connect again: without tables, the next connection makes them before the first claim.
+  [[nodiscard]] std::optional<runtime::connection_error> retirement() const;
+  void put(pending_call& c);
+  void write_out() {}  // `put` has
+
+ private:
+  std::unique_ptr<connection> connection_;
+  std::optional<duration> session_;
+  const std::atomic<bool>& claims_;
 };
 
 /// Carries requests to a database server, over one multiplexed connection for all calls of a client.
@@ -91,8 +133,6 @@ class link : public runtime::notifying_link, private runtime::multiplexed_connec
   [[nodiscard]] change_tracking::actions tracking_actions();
 
   // Under the core lock:
-  void begin_session(const owner_id& client, store::time_point since);
-  void end_session();
   void extend_session(store::time_point sent_at);
 
   const link_settings settings_;

@@ -24,19 +24,6 @@ duration ttl_of(duration wanted, std::optional<duration> session) {
   return session ? forever + std::min(wanted, *session) : wanted;
 }
 
-/// Packs holds one after another: the name's length in 2 bytes, the name, 16 bytes of owner, the token and
-/// the ttl in 8 bytes each, the numbers with their highest byte first.
-std::string packed(const std::vector<store::hold>& holds, std::optional<duration> session) {
-  std::string all;
-  for (const store::hold& h : holds) {
-    append_number(all, h.name.size(), 2);
-    all.append(h.name).append(h.owner.bytes());
-    append_number(all, h.token.value(), 8);
-    append_number(all, static_cast<std::uint64_t>(ttl_of(h.ttl, session).count()), 8);
-  }
-  return all;
-}
-
 /// The indexes of the holds in the order of their names: transactions that lock the rows of several names in
 /// one order do not deadlock.
 std::vector<std::size_t> order_of(const std::vector<store::hold>& holds) {
@@ -46,6 +33,20 @@ std::vector<std::size_t> order_of(const std::vector<store::hold>& holds) {
     return std::tie(holds[a].name, a) < std::tie(holds[b].name, b);
   });
   return order;
+}
+
+/// Packs holds one after another, in the order of their names: the name's length in 2 bytes, the name, 16
+/// bytes of owner, the token and the ttl in 8 bytes each, the numbers with their highest byte first.
+std::string packed(const std::vector<store::hold>& holds, std::optional<duration> session) {
+  std::string all;
+  for (const std::size_t i : order_of(holds)) {
+    const store::hold& h = holds[i];
+    append_number(all, h.name.size(), 2);
+    all.append(h.name).append(h.owner.bytes());
+    append_number(all, h.token.value(), 8);
+    append_number(all, static_cast<std::uint64_t>(ttl_of(h.ttl, session).count()), 8);
+  }
+  return all;
 }
 
 tickets::kept renewed(const tickets::renew& request, const std::vector<row>& rows) {
@@ -58,6 +59,13 @@ tickets::kept renewed(const tickets::renew& request, const std::vector<row>& row
     if (each.at(i) == '2') answer.unsure.push_back(order[i]);  // the row is locked by another transaction
   }
   return answer;
+}
+
+/// From four columns, of which this is the first: token, granted, head, holder_left.
+tickets::place place_from(const row& r, std::size_t first) {
+  tickets::place found{token_at(r, first), number_at(r, first + 1) != 0, number_at(r, first + 2) != 0, {}};
+  if (!is_null(r, first + 3)) found.holder_left = duration{number_at(r, first + 3)};
+  return found;
 }
 
 tickets::reply place_at(const std::vector<row>& rows) {
@@ -93,10 +101,7 @@ struct caller {
     return {"look", {name_of(r), owner_of(r), token_of(r.token), ttl(r.ttl)}};
   }
   call operator()(const tickets::renew& r) const {
-    std::vector<store::hold> sorted;
-    sorted.reserve(r.holds.size());
-    for (const std::size_t i : order_of(r.holds)) sorted.push_back(r.holds[i]);
-    return {"renew", {parameter::of_bytes(packed(sorted, session))}};
+    return {"renew", {parameter::of_bytes(packed(r.holds, session))}};
   }
   call operator()(const tickets::release& r) const {
     return {"release", {name_of(r), owner_of(r), token_of(r.token)}};
@@ -129,6 +134,7 @@ struct caller {
             {parameter::of(so_far->has_counted), parameter::of_text(so_far->name),
              parameter::of(so_far->token), parameter::of(names_in_part), parameter::of(counted_in_part)}};
   }
+  call operator()(const tickets::to_one_of_several& /*r*/) const { return {}; }
 
  private:
   [[nodiscard]] parameter ttl(duration wanted) const {
@@ -151,6 +157,7 @@ struct reader {
   tickets::reply operator()(const tickets::force_release& /*r*/) const { return count(); }
   tickets::reply operator()(const tickets::inspect& r) const { return inspected(r, rows); }
   tickets::reply operator()(const tickets::list& r) const { return listed(r, rows); }
+  tickets::reply operator()(const tickets::to_one_of_several& /*r*/) const { return tickets::nothing{}; }
 
  private:
   [[nodiscard]] std::int64_t number() const { return number_at(rows.at(0), 0); }
@@ -168,65 +175,18 @@ tickets::reply reply_of(const tickets::request& request, const std::vector<row>&
 }
 
 tickets::reply reply_of_nothing(const tickets::request& request) {
-  struct nobody {
-    tickets::reply operator()(const tickets::renew& r) const {
-      return tickets::kept{std::vector<bool>(r.holds.size(), false)};
-    }
-    tickets::reply operator()(const tickets::force_release& /*r*/) const { return tickets::count{0}; }
-    tickets::reply operator()(const tickets::request_release& /*r*/) const { return tickets::count{0}; }
-    tickets::reply operator()(const tickets::inspect& /*r*/) const { return std::optional<lock_state>{}; }
-    tickets::reply operator()(const tickets::list& /*r*/) const { return std::vector<lock_summary>{}; }
-    tickets::reply operator()(const tickets::acquire& /*r*/) const { return tickets::nothing{}; }
-    tickets::reply operator()(const store::hold& /*r*/) const { return tickets::nothing{}; }
-  };
-  return std::visit(nobody{}, request);
+  if (const auto* const renewal = std::get_if<tickets::renew>(&request))
+    return tickets::kept{std::vector<bool>(renewal->holds.size(), false)};
+  if (std::holds_alternative<tickets::force_release>(request) ||
+      std::holds_alternative<tickets::request_release>(request))
+    return tickets::count{0};
+  if (std::holds_alternative<tickets::inspect>(request)) return std::optional<lock_state>{};
+  if (std::holds_alternative<tickets::list>(request)) return std::vector<lock_summary>{};
+  return tickets::nothing{};
 }
 
 call sweep_call(duration keep_idle, duration every, std::int64_t limit) {
   return {"sweep", {parameter::of(keep_idle.count()), parameter::of(every.count()), parameter::of(limit)}};
 }
-
-naming::naming(std::string schema, std::string table, char quote)
-    : schema_{std::move(schema)}, table_{std::move(table)}, quote_{quote} {}
-
-std::string naming::quoted(std::string_view part) const {
-  std::string all;
-  const auto quote = [&](const std::string& name) { (all += quote_).append(name) += quote_; };
-  if (!schema_.empty()) {
-    quote(schema_);
-    all += '.';
-  }
-  quote(bare(part));
-  return all;
-}
-
-std::string naming::bare(std::string_view part) const {
-  return part == "locks" ? table_ : table_ + '_' + std::string{part};
-}
-
-std::string naming::fill(std::string_view text) const {
-  const auto is_part = [](std::string_view part) {
-    return !part.empty() &&
-           std::all_of(part.begin(), part.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
-  };
-  std::string all;
-  while (!text.empty()) {
-    const std::size_t open = text.find('{');
-    all += text.substr(0, open);
-    if (open == std::string_view::npos) break;
-    const std::size_t close = text.find('}', open);
-    const std::string_view part = text.substr(open + 1, close - open - 1);
-    if (close == std::string_view::npos || !is_part(part)) {
-      all += '{';
-      text.remove_prefix(open + 1);
-      continue;
-    }
-    all += quoted(part);
-    text.remove_prefix(close + 1);
-  }
-  return all;
-}
-
-std::string naming::plain() const { return schema_.empty() ? table_ : schema_ + '.' + table_; }
 
 }  // namespace holdfast::sql

@@ -28,8 +28,8 @@ struct parameter {
 /// One call of a routine that a database server keeps beside its tables.
 ///
 /// The server carries out each task in a routine: in one round trip, and in a transaction that ends with the
-/// routine. So a paused client never keeps a row locked for longer than a few statements take. The routines
-/// do the same as the statements for SQLite, and return the same rows.
+/// routine. So a paused client never keeps a row locked for longer than a few statements take. For SQLite,
+/// statements take the same parameters, do the same, and return the same rows.
 struct call {
   std::string routine;  // "acquire", without the table's name
   std::vector<parameter> in;
@@ -79,29 +79,5 @@ inline constexpr duration forever{std::int64_t{1} << 62U};
 /// \param every how long no client sweeps again after a complete sweep.
 /// \param limit rows at a time.
 [[nodiscard]] call sweep_call(duration keep_idle, duration every, std::int64_t limit);
-
-/// The names of the lock table and of the objects that belong to it, for servers that quote names.
-class naming {
- public:
-  /// \param schema empty: the one that the server chooses.
-  naming(std::string schema, std::string table, char quote);
-  /// "public"."locks_claims" of "claims"; the table itself of "locks".
-  [[nodiscard]] std::string quoted(std::string_view part) const;
-  /// A statement's text with `{part}` replaced by quoted names.
-  [[nodiscard]] std::string fill(std::string_view text) const;
-  /// The name as people write it: "public.locks".
-  [[nodiscard]] std::string plain() const;
-  /// Empty if the server chooses it.
-  [[nodiscard]] const std::string& schema() const { return schema_; }
-  /// The same table in this schema.
-  [[nodiscard]] naming in(std::string schema) const { return {std::move(schema), table_, quote_}; }
-  /// "locks_claims" of "claims", without schema and quotes.
-  [[nodiscard]] std::string bare(std::string_view part) const;
-
- private:
-  std::string schema_;
-  std::string table_;
-  char quote_;
-};
 
 }  // namespace holdfast::sql

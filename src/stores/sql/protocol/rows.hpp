@@ -2,13 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
-#include "core/request.hpp"
+#include "holdfast/fencing_token.hpp"
 
 namespace holdfast::sql {
 
@@ -17,22 +15,19 @@ using value = std::variant<std::monostate, std::int64_t, std::string>;
 using row = std::vector<value>;
 
 /// The value of a column; zero or empty where it has another type.
-[[nodiscard]] std::int64_t number_at(const row& r, std::size_t column);
-[[nodiscard]] std::string text_at(const row& r, std::size_t column);
-[[nodiscard]] fencing_token token_at(const row& r, std::size_t column);
-[[nodiscard]] bool is_null(const row& r, std::size_t column);
-
-/// A claim's place from four columns, of which this is the first: token, granted, head, holder_left.
-[[nodiscard]] tickets::place place_from(const row& r, std::size_t first);
-
-/// The result of a task's statements.
-struct run {
-  std::string_view ended_at;  // the label of the statement that found no row; empty: all statements ran
-  std::vector<row> rows;      // of all queries except `next` and `tell`
-};
-
-/// Returns the statements' results as a reply for the machines. For all tasks except renew, which runs once
-/// for each hold.
-[[nodiscard]] tickets::reply to_reply(const tickets::request& request, const run& result);
+[[nodiscard]] inline std::int64_t number_at(const row& r, std::size_t column) {
+  const auto* n = std::get_if<std::int64_t>(&r.at(column));
+  return n != nullptr ? *n : 0;
+}
+[[nodiscard]] inline std::string text_at(const row& r, std::size_t column) {
+  const auto* t = std::get_if<std::string>(&r.at(column));
+  return t != nullptr ? *t : std::string{};
+}
+[[nodiscard]] inline fencing_token token_at(const row& r, std::size_t column) {
+  return fencing_token{static_cast<std::uint64_t>(number_at(r, column))};
+}
+[[nodiscard]] inline bool is_null(const row& r, std::size_t column) {
+  return std::holds_alternative<std::monostate>(r.at(column));
+}
 
 }  // namespace holdfast::sql

@@ -4,20 +4,19 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <sqlite3.h>
 #include <string>
-#include <utility>
-#include <variant>
+#include <string_view>
 #include <vector>
 
 #include "base/owner_id.hpp"
 #include "core/machine.hpp"
 #include "core/notification.hpp"
-#include "stores/sql/protocol/looks.hpp"
-#include "stores/sql/protocol/rows.hpp"
+#include "stores/sql/protocol/call.hpp"
+#include "stores/sql/protocol/text.hpp"
 #include "stores/sqlite/link/place.hpp"
-#include "stores/sqlite/protocol/script.hpp"
 
 namespace holdfast::sqlite {
 
@@ -33,13 +32,25 @@ class broken : public std::exception {
   store::request_error cause;
 };
 
+/// The failure of an SQLite call as a message for users: the file, the failure, and the remedy.
+/// \param path of the database.
+[[nodiscard]] store::request_error request_error_of(sqlite3* db, int code, const std::string& path);
+
+/// Lets SQLite run nothing of a file's own schema, and read no values that no client writes: whoever may
+/// write the file may have put triggers and views there, which every other client would run, without an end
+/// or with its statements left out.
+void trust_no_schema(sqlite3* db);
+
+/// A query for the number of Holdfast's tables in a file: all three, or it has no store of this name.
+[[nodiscard]] std::string count_of_tables(const sql::naming& names);
+
 /// An open database with Holdfast's tables, and the prepared statements of the tasks. Used by one thread at a
 /// time.
 class database {
  public:
   struct settings {
     std::string path;
-    sql::tables names;
+    sql::naming names{"", "holdfast_locks", '"'};
     duration opening_limit{};  // for other processes that open or recover the file at the same moment
     duration keep_idle{};      // how long an unused name is remembered
     duration sweep_every = std::chrono::hours{1};  // for such names, by all clients together
@@ -97,10 +108,18 @@ class database {
     std::vector<int> parameters;  // slots of `inputs`
     std::vector<int> columns;     // likewise; -1 for a column that no statement takes
   };
-  using script = std::vector<prepared>;
+  using statements = std::vector<prepared>;
+  struct routine {
+    std::vector<int> parameters;  // slots of `inputs`
+    statements script;
+  };
+  /// What was found by the statements of a routine.
+  struct run {
+    std::string_view ended_at;   // the label of the statement that found no row; empty: all statements ran
+    std::vector<sql::row> rows;  // those of the routine
+  };
   class inputs;
 
-  struct parameters;
   bool open();
   void open_or_throw();
   void open_file();
@@ -112,9 +131,12 @@ class database {
   void read_clocks();
   void execute(const char* text);
   [[nodiscard]] std::int64_t number(const char* query);
-  [[nodiscard]] script prepare(const std::vector<sql::statement>& statements);
-  [[nodiscard]] sql::run run(script& statements, inputs& in,
-                             std::vector<store::client_notification>& notifications);
+  [[nodiscard]] statements prepare(const std::vector<sql::statement>& texts);
+  [[nodiscard]] tickets::kept renew(const tickets::renew& request);
+  [[nodiscard]] std::vector<sql::row> call(const sql::call& of,
+                                           std::vector<store::client_notification>& notifications);
+  [[nodiscard]] run carry_out(statements& script, inputs& in,
+                              std::vector<store::client_notification>& notifications);
   [[nodiscard]] broken failed(int code) const;
 
   settings settings_;
@@ -129,9 +151,7 @@ class database {
   sqlite3_stmt* begin_read_ = nullptr;
   sqlite3_stmt* begin_write_ = nullptr;
   sqlite3_stmt* commit_ = nullptr;
-  std::vector<script> tasks_;  // by the index of the request
-  script open_;
-  script sweep_;
+  std::map<std::string_view, routine> routines_;
 };
 
 }  // namespace holdfast::sqlite

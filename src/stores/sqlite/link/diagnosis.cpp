@@ -18,8 +18,6 @@
 #include "stores/sqlite/link/database.hpp"
 #include "stores/sqlite/link/fork_guard.hpp"
 #include "stores/sqlite/link/place.hpp"
-#include "stores/sqlite/link/request_error.hpp"
-#include "stores/sqlite/link/schema_trust.hpp"
 
 namespace holdfast::sqlite {
 
@@ -150,7 +148,7 @@ class file_reader {
 };
 
 /// \throws broken.
-void read_database(file_reader& from, const std::string& path, const sql::tables& names, facts& to) {
+void read_database(file_reader& from, const std::string& path, const sql::naming& names, facts& to) {
   if (from.number("SELECT count(*) FROM sqlite_master") == 0)
     return to.set("file", "it is empty; the first lock makes its tables");
   if (from.number("PRAGMA application_id") != application_id)
@@ -161,20 +159,19 @@ void read_database(file_reader& from, const std::string& path, const sql::tables
   to.set("known_layout", schema_version);
   to.set_flag("newer_layout", layout > schema_version);
   if (layout > schema_version) return;
-  const std::int64_t tables = from.number("SELECT count(*) FROM sqlite_master WHERE name IN ('" +
-                                          names.locks + "', '" + names.claims + "', '" + names.sweeps + "')");
-  to.set_flag("tables", tables == 3);
-  if (tables != 3) return;
+  const bool has_tables = from.number(count_of_tables(names)) == 3;
+  to.set_flag("tables", has_tables);
+  if (!has_tables) return;
   to.set("journal", from.is_in_wal_mode() ? "wal" : "a rollback journal");
   const std::chrono::microseconds now =
       std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch());
-  const std::int64_t newest = from.number("SELECT max(token) FROM " + names.locks);
+  const std::int64_t newest = from.number("SELECT max(token) FROM " + names.quoted("locks"));
   to.set("token_ahead_s", (std::max<std::int64_t>(newest, 0) - now.count()) / 1'000'000);
 }
 
 /// The file may be read without locks. If a client comes meanwhile, what is read may be torn, and looks like
 /// damage, or like another program's file.
-facts read_content(const std::string& path, const sql::tables& names, milliseconds limit) {
+facts read_content(const std::string& path, const sql::naming& names, milliseconds limit) {
   fork_guard::close_inherited();
   const annotated::lock no_fork{fork_guard::reading()};
   const auto change = [&] {
@@ -259,7 +256,7 @@ void look_at_file(const std::string& path, const status& file, const std::option
 
 }  // namespace
 
-std::vector<finding> diagnose(const std::string& path, const sql::tables& names, place_options options,
+std::vector<finding> diagnose(const std::string& path, const sql::naming& names, place_options options,
                               milliseconds limit) {
   std::string place_problem;
   try {

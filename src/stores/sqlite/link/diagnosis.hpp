@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "holdfast/diagnosis.hpp"
-#include "stores/sqlite/protocol/script.hpp"
+#include "stores/sql/protocol/text.hpp"
 
 namespace holdfast::sqlite {
 
@@ -18,7 +18,7 @@ struct place_options {
 /// Looks at a store's file and what is around it. Makes nothing: no file, no folder, and no -wal or -shm.
 /// Blocks for at most `limit` while another process keeps the file locked, and as long for its content.
 /// \throws holdfast::error errc::foreign_store, errc::corrupt_store.
-[[nodiscard]] std::vector<finding> diagnose(const std::string& path, const sql::tables& names,
+[[nodiscard]] std::vector<finding> diagnose(const std::string& path, const sql::naming& names,
                                             place_options options, std::chrono::milliseconds limit);
 
 }  // namespace holdfast::sqlite

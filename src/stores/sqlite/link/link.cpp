@@ -130,9 +130,9 @@ bool link::execute(std::vector<job>& batch, bool last_try) noexcept {
     }
     const bool reads = std::all_of(batch.begin(), batch.end(),
                                    [](const job& j) { return tickets::is_read_only(j.request); });
-    if (!begin(reads ? database::access::read : database::access::write)) {
+    const auto mode = reads ? database::access::read : database::access::write;
+    if (!tries_until_true([&here = *database_, mode] { return here.begin(mode); }))
       return last_try && fail_all(busy());
-    }
     for (job& j : batch) j.result = database_->carry_out(j.request, mailbox_.address(), notifications);
     if (!reads) database_->sweep_if_due();
     database_->commit();
@@ -146,7 +146,8 @@ bool link::execute(std::vector<job>& batch, bool last_try) noexcept {
     return fail_all(
         {{e.code(), e.detail()}, e.code() == errc::unavailable || e.code() == errc::exhausted, false});
   } catch (const std::out_of_range&) {
-    give_up_database();
+    if (database_) database_->roll_back();
+    database_.reset();
     return fail_all(
         {{errc::corrupt_store, settings_.path +
                                    ": the tables returned rows of an unexpected form; check who may write "
@@ -171,17 +172,6 @@ store::request_error link::replaced() const {
            settings_.path + ", its -wal or its -shm was removed or replaced while clients use it"},
           true,
           true};
-}
-
-/// In a transaction, or before one.
-void link::give_up_database() noexcept {
-  if (database_) database_->roll_back();
-  database_.reset();
-}
-
-bool link::begin(database::access mode) {
-  database& here = *database_;
-  return tries_until_true([&] { return here.begin(mode); });
 }
 
 void link::distribute(const std::vector<store::client_notification>& notifications) {

@@ -44,10 +44,8 @@ class link final : public runtime::batching_link {
   }
   bool execute(std::vector<job>& batch, bool last_try) noexcept override HOLDFAST_REQUIRES(executing());
   [[nodiscard]] bool open_for(const std::vector<job>& batch) HOLDFAST_REQUIRES(executing());
-  [[nodiscard]] bool begin(database::access mode) HOLDFAST_REQUIRES(executing());
   [[nodiscard]] store::request_error busy() const;
   [[nodiscard]] store::request_error replaced() const;
-  void give_up_database() noexcept HOLDFAST_REQUIRES(executing());
   void distribute(const std::vector<store::client_notification>& notifications)
       HOLDFAST_REQUIRES(executing());
 

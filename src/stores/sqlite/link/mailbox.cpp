@@ -57,21 +57,31 @@ void remove_own_fifo(int folder, const char* name) {
   if (is_own_fifo(folder, name)) ::unlinkat(folder, name, 0);
 }
 
-/// Whether there is nothing in a folder.
-bool is_empty(int folder) {
+/// Calls `visit` with each name in a folder, until it returns false.
+/// \return false: the folder cannot be read.
+template <class Visit>
+bool visit_names(int folder, Visit visit) {
   const int again = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR* entries = again < 0 ? nullptr : ::fdopendir(again);
   if (entries == nullptr) {
     close_if_open(again);
     return false;
   }
-  bool empty = true;
   while (const dirent* entry = ::readdir(entries)) {
-    const std::string_view name{entry->d_name};
-    empty = empty && (name == "." || name == "..");
+    if (!visit(entry->d_name)) break;
   }
   ::closedir(entries);
-  return empty;
+  return true;
+}
+
+/// Whether there is nothing in a folder.
+bool is_empty(int folder) {
+  bool empty = true;
+  const bool is_read = visit_names(folder, [&](std::string_view name) {
+    empty = name == "." || name == "..";
+    return empty;
+  });
+  return is_read && empty;
 }
 
 /// Gives a new file the database's group, and the rights of group and others. Where the group cannot be set,
@@ -197,21 +207,17 @@ void mailbox::receive() {
 void mailbox::remove_dead() {
   constexpr int own_at_most = 64;
   constexpr int entries_at_most = 4096;
-  const int again = ::openat(folder_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR* entries = again < 0 ? nullptr : ::fdopendir(again);
-  if (entries == nullptr) return close_if_open(again);
+  int entries = 0;
   int own = 0;
-  for (int i = 0; i < entries_at_most && own < own_at_most; ++i) {
-    const dirent* entry = ::readdir(entries);
-    if (entry == nullptr) break;
-    if (std::string_view{entry->d_name}.size() != name_size) continue;
-    if (!is_own_fifo(folder_, entry->d_name)) continue;
-    ++own;
-    const auto [out, is_dead] = open_for_writing(folder_, entry->d_name);
-    if (is_dead) remove_own_fifo(folder_, entry->d_name);
-    close_if_open(out);
-  }
-  ::closedir(entries);
+  visit_names(folder_, [&](const char* name) {
+    if (std::string_view{name}.size() == name_size && is_own_fifo(folder_, name)) {
+      ++own;
+      const auto [out, is_dead] = open_for_writing(folder_, name);
+      if (is_dead) remove_own_fifo(folder_, name);
+      close_if_open(out);
+    }
+    return ++entries < entries_at_most && own < own_at_most;
+  });
 }
 
 }  // namespace holdfast::sqlite

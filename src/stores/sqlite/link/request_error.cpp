@@ -1,7 +1,7 @@
-#include "stores/sqlite/link/request_error.hpp"
-
 #include <cerrno>
 #include <cstring>
+
+#include "stores/sqlite/link/database.hpp"
 
 namespace holdfast::sqlite {
 

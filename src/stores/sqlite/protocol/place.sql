@@ -1,10 +1,10 @@
 -- Where a claim stands.
 --
 -- In:  name, token
--- Out: granted, head (nobody waits before it), holder_left (until the first of the holders expires)
+-- Out: token, granted, head (nobody waits before it), holder_left (until the first of the holders expires)
 
 -- place
-SELECT l.granted >= :token AS granted,
+SELECT :token AS token, l.granted >= :token AS granted,
        NOT EXISTS (SELECT 1 FROM {claims} w
                     WHERE w.name = :name AND w.token > l.granted AND w.token < :token
                       AND w.expires > :now) AS head,

@@ -1,44 +1,33 @@
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/request.hpp"
+#include "stores/sql/protocol/text.hpp"
 
 namespace holdfast::sql {
 
-/// One statement of a task, ready to be prepared but for its `:parameters`.
+/// What a routine of a database server does, see call.hpp, as statements for SQLite, ready to be prepared but
+/// for their `:parameters`.
 ///
-/// Statements run in order, in one transaction. The columns of a query's row are parameters, by name, of the
-/// statements after it. A task ends at the first statement that finds nothing (no row returned, none
+/// The statements run in order, in one transaction. The columns of a query's row are parameters, by name, of
+/// the statements after it. A script ends at the first statement that finds nothing (no row returned, none
 /// changed), unless that one is optional. The rows of `tell` (client, owner, token) are notifications for
 /// clients: a grant, or, with its token negative, a revocation.
-struct statement {
-  std::string label;
-  bool optional = false;
-  std::string text;
+struct script {
+  std::string_view routine;
+  std::vector<std::string_view> parameters;  // of the call, in their order
+  std::vector<statement> statements;
 };
 
-/// The names of the tables.
-struct tables {
-  std::string locks;
-  std::string claims;
-  std::string sweeps;
+/// The scripts of all routines, and `open`, which precedes the first claim of a name. `renew` is for one hold
+/// at a time.
+[[nodiscard]] std::vector<script> scripts(const naming& names);
 
-  /// locks as given, claims and sweeps named after it.
-  [[nodiscard]] static tables named(const std::string& locks);
-};
+/// The statements of a file for these tables.
+[[nodiscard]] std::vector<statement> statements_of(std::string_view file, const naming& names);
 
-/// Takes an .sql file apart: a line of `-- label`, or `-- label?` for an optional one, begins a statement.
-[[nodiscard]] std::vector<statement> statements_of(std::string_view file, const tables& names);
-
-/// All statements of a request of this kind. What it holds does not matter.
-[[nodiscard]] std::vector<statement> statements_of(const tickets::request& kind, const tables& names);
-/// Those of every kind, by the index of the variant.
-[[nodiscard]] std::vector<std::vector<statement>> statements_of_all_kinds(const tables& names);
-
-/// Whether a query's rows belong to the reply. Others are for later statements or the link alone.
+/// Whether a query's rows are those of the routine. Others are for later statements or the link alone.
 [[nodiscard]] bool is_answer(std::string_view label);
 
 }  // namespace holdfast::sql

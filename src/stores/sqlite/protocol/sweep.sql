@@ -2,8 +2,9 @@
 -- nothing is left to forget. A name's last token is a time at which it was used, and the next one is drawn no
 -- lower than the clock: forgetting keeps tokens rising.
 --
--- In: before (names with a token below), every, limit
--- Ends at due: it is not time. Ends at swept: there is more.
+-- In:  keep (how long an unused name is remembered), every, limit
+-- Out: more
+-- Ends at due: it is not time.
 
 -- due
 SELECT 1 AS due FROM {sweeps} WHERE swept NOT BETWEEN :floor - :every AND :floor;
@@ -15,14 +16,17 @@ DELETE FROM {claims}
 -- forget?
 DELETE FROM {locks}
  WHERE name IN (SELECT l.name FROM {locks} l
-                 WHERE l.token < :before
+                 WHERE l.token < :floor - :keep
                    AND NOT EXISTS (SELECT 1 FROM {claims} c WHERE c.name = l.name)
                  LIMIT :limit);
 
--- swept
+-- swept?
 UPDATE {sweeps}
    SET swept = :floor
  WHERE NOT EXISTS (SELECT 1 FROM {locks} l
-                    WHERE l.token < :before
+                    WHERE l.token < :floor - :keep
                       AND NOT EXISTS (SELECT 1 FROM {claims} c WHERE c.name = l.name))
    AND NOT EXISTS (SELECT 1 FROM {claims} WHERE expires <= :now);
+
+-- more
+SELECT swept <> :floor AS more FROM {sweeps};
