@@ -156,7 +156,6 @@ void connection_reader::serve(store::caller& caller) {
 
 void connection_reader::read_until_served(store::caller* caller) noexcept {
   baton_.assert_taken();
-  reply_expected_ = false;
   reading_thread_ = std::this_thread::get_id();
   while (!stopping_ && count(state::connected) != 0) {
     if (members_changed_) refresh();

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <memory>
 #include <poll.h>
 #include <thread>
 #include <vector>
@@ -58,6 +59,12 @@ class readable_connection {
   ~readable_connection() = default;
 };
 
+/// Counts a request whose reply somebody waits for, as long as it exists; empty: it counts none.
+struct end_of_count {
+  void operator()(std::atomic<std::size_t>* of) const { --*of; }
+};
+using awaited_reply = std::unique_ptr<std::atomic<std::size_t>, end_of_count>;
+
 /// Reads the connections of a client: a reactor, run by one thread at a time, which waits for all connections
 /// at once and gives each that is ready its turn. A blocked caller reads if there is one, a background thread
 /// otherwise (see reader_baton).
@@ -91,13 +98,18 @@ class connection_reader {
   /// Until the caller is served: it reads when it may, and waits when it may not. What it waits for has been
   /// sent.
   void serve(store::caller& caller);
-  /// A request was queued whose reply somebody waits for: a thread should read soon.
-  void expect_reply() { reply_expected_ = true; }
+  /// A request is to be queued whose reply somebody waits for: a thread should read until that is here.
+  [[nodiscard]] awaited_reply expect_reply() {
+    ++awaited_;
+    return awaited_reply{&awaited_};
+  }
   /// Wakes the background thread if there is need for it, and nobody reads.
   /// \param requests_queued whether the background thread also has requests to send.
   void ensure_reading(bool requests_queued) {
-    if ((requests_queued || reply_expected_) && !baton_.is_taken()) baton_.wake();
+    if ((requests_queued || is_awaited()) && !baton_.is_taken()) baton_.wake();
   }
+  /// Whether somebody waits for a reply that is not here yet.
+  [[nodiscard]] bool is_awaited() const { return awaited_ != 0; }
   /// Whether connections wait for a thread that connects them.
   [[nodiscard]] bool has_more_to_connect() const { return count(state::to_connect) != 0; }
   /// Whether a thread reads now.
@@ -144,8 +156,8 @@ class connection_reader {
 
   wakeup_fd wakeup_;  // ends the wait of the thread that reads
   reader_baton baton_{wakeup_.descriptor()};
-  std::atomic<bool> reply_expected_ = false;  // since a thread last began to read
-  std::atomic<bool> stopping_ = false;        // changed with mutex_ locked
+  std::atomic<std::size_t> awaited_ = 0;  // replies
+  std::atomic<bool> stopping_ = false;    // changed with mutex_ locked
 
   annotated::mutex mutex_;
   annotated::condition_variable changed_;

@@ -285,7 +285,7 @@ void multiplexed_connection<Wire>::help(store::caller& caller) {
 
 template <class Wire>
 void multiplexed_connection<Wire>::push(request_ptr r, bool urgent) noexcept {
-  if (urgent) reader_.expect_reply();
+  if (urgent) r->awaited = reader_.expect_reply();
   const annotated::lock held{queue_mutex_};
   pipeline_.push(std::move(r));
   queued_ = pipeline_.queued();
@@ -329,7 +329,7 @@ void multiplexed_connection<Wire>::start_ping() {
 
 template <class Wire>
 typename multiplexed_connection<Wire>::request* multiplexed_connection<Wire>::start_next() {
-  if (queued_ == 0) return nullptr;  // whoever pushes now flushes then
+  if (queued_ == 0) return nullptr;  // whoever pushes after this sends it
   const annotated::lock held{queue_mutex_};
   request* const next = pipeline_.start_next(wire_->depth());
   if (next == nullptr) return nullptr;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/machine.hpp"
+#include "runtime/connection_reader.hpp"
 
 namespace holdfast::runtime {
 
@@ -19,6 +20,7 @@ class pending_request {
  public:
   std::function<void(Outcome)> handler;  // null: nobody is interested in the outcome
   std::optional<Outcome> outcome;
+  awaited_reply awaited;  // by a caller
 
   /// There will be no reply. An outcome that is known already stays.
   void fail(const store::request_error& reason) {

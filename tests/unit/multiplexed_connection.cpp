@@ -90,6 +90,8 @@ class echo final : runtime::multiplexed_connection<echo_wire>::protocol {
     connection_.push(std::move(r), true);
   }
   void kick() { connection_.kick(); }
+  void help(store::caller& blocked) { connection_.help(blocked); }
+  [[nodiscard]] bool is_awaited() const { return reader_.is_awaited(); }
   void shut() {
     connection_.stop();
     reader_.stop();
@@ -201,6 +203,42 @@ TEST(multiplexed_connection, pings_where_its_wire_needs_that_and_sends_nothing_b
   line.shut();
   // A machine that stalls may need more than one ping.
   EXPECT_THAT(line.log(), testing::MatchesRegex("(ping.)*a.(ping.)+b.(ping.)*")) << "a dot is an answer";
+}
+
+// Otherwise the background thread would be woken, and read in place of the next caller.
+TEST(multiplexed_connection, awaits_nothing_when_a_caller_leaves_who_has_read_all_answers) {
+  std::promise<void> open;
+  open.set_value();
+  runtime::event_loop event_loop;
+  echo line{event_loop, open.get_future().share()};
+  store::caller blocked;
+  {
+    const runtime::core_lock now{event_loop, true};
+    line.send("a claim", [&](const outcome&) {
+      EXPECT_TRUE(line.is_awaited());
+      line.send("a look", [&](const outcome&) { blocked.serve(); });
+    });
+  }
+  line.help(blocked);
+  line.shut();  // the one who reads may be another thread
+  EXPECT_FALSE(line.is_awaited());
+}
+
+TEST(multiplexed_connection, awaits_what_others_have_sent_when_a_caller_leaves) {
+  std::promise<void> open;
+  runtime::event_loop event_loop;
+  echo line{event_loop, open.get_future().share()};
+  std::promise<void> answered;
+  {
+    const runtime::core_lock now{event_loop, true};
+    line.send("of another thread", [&](const outcome&) { answered.set_value(); });
+  }
+  store::caller served;
+  served.serve();
+  line.help(served);
+  EXPECT_TRUE(line.is_awaited());
+  open.set_value();
+  EXPECT_EQ(answered.get_future().wait_for(30s), std::future_status::ready);
 }
 
 /// What comes after it goes over the next connection.
