@@ -46,15 +46,6 @@ struct idle_latch {
   }
 };
 
-/// The signal of a lease. It is made for the first who listens: most leases are never asked about theirs.
-std::stop_token signal_of(std::stop_source& of, bool has_happened) {
-  if (!of.stop_possible()) {
-    of = std::stop_source{};
-    if (has_happened) of.request_stop();
-  }
-  return of.get_token();
-}
-
 }  // namespace
 
 /// A wait for the loss of a lease, which is among the listeners of the lease by the same number.
@@ -215,10 +206,10 @@ pending client_core::start_wait_lost(const lease_record_ptr& lease,
   return {weak_from_this(), id};
 }
 
-std::stop_token client_core::lost(const lease_record_ptr& lease) {
+void client_core::check(const lease_record_ptr& lease) {
+  if (!is_ours()) return;
   const core_lock now{parts_->loop};
   parts_->leases->check(lease);
-  return signal_of(lease->lost, lease->state() == lease_record::phase::lost);
 }
 
 void client_core::announce_loss(const lease_record_ptr& lease) {
@@ -237,10 +228,9 @@ void client_core::announce_loss(const lease_record_ptr& lease) {
   for (const auto& each : waits) parts_->operations.remove(each.id);
   // The callbacks run on another thread than the signals: one that takes long must not delay the signal of
   // the next lease.
-  parts_->loop.defer_signal([p = parts_.get(), lease, own = lease->lost, set_lost = lease->set_lost,
-                             waits = std::move(waits), callbacks = std::move(callbacks),
-                             give_back]() mutable {
-    own.request_stop();
+  parts_->loop.defer_signal([p = parts_.get(), lease, set_lost = lease->set_lost, waits = std::move(waits),
+                             callbacks = std::move(callbacks), give_back]() mutable {
+    lease->lost.request_stop();
     set_lost.request_stop();
     for (const auto& each : waits) each.action(lease->reason);
     if (callbacks.empty()) return give_back();
@@ -285,7 +275,12 @@ void client_core::announce_release_request(const lease_record_ptr& lease) {
 
 std::stop_token client_core::release_requested(const lease_record_ptr& lease) {
   const core_lock now{parts_->loop};
-  return signal_of(lease->release_requested, lease->release_request != nullptr);
+  // Made for the first who listens: most leases are never asked about it.
+  if (!lease->release_requested.stop_possible()) {
+    lease->release_requested = std::stop_source{};
+    if (lease->release_request) lease->release_requested.request_stop();
+  }
+  return lease->release_requested.get_token();
 }
 
 std::optional<std::string> client_core::release_request(const lease_record_ptr& lease) {

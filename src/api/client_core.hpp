@@ -92,9 +92,8 @@ class client_core : public std::enable_shared_from_this<client_core> {
   /// closed, and with errc::not_owner when it was released.
   pending start_wait_lost(const lease_core::lease_record_ptr& lease,
                           std::function<void(std::optional<failure>)> done);
-  /// Stops when the lease is lost. A loss that is due is declared now, on this thread: after a long pause the
-  /// call may come before the keeper's timer.
-  [[nodiscard]] std::stop_token lost(const lease_core::lease_record_ptr& lease);
+  /// Declares a loss that is due, on this thread.
+  void check(const lease_core::lease_record_ptr& lease);
   /// Returns the reason if the lease is lost already; the caller then calls `action`. Otherwise returns the
   /// number of the registration.
   [[nodiscard]] std::variant<std::error_code, op_id> on_lost(

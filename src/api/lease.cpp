@@ -89,8 +89,11 @@ std::int64_t lease::permits() const noexcept { return record_ ? record_->permits
 
 std::stop_token lease::lost() const noexcept {
   if (!record_ || !is_ours(*record_)) return fired();
-  const auto core = detail::client_of(record_);
-  return core ? core->lost(record_) : fired();  // without its client it is lost
+  // After a long pause this call may come before the keeper's timer.
+  if (record_->state() == lease_record::phase::held && !record_->held_at(boot_clock::now())) {
+    if (const auto core = detail::client_of(record_)) core->check(record_);
+  }
+  return record_->state() == lease_record::phase::lost ? fired() : record_->lost.get_token();
 }
 
 std::optional<loss_reason> lease::loss() const noexcept {

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "api/client_core.hpp"
+#include "core/caller.hpp"
 
 // How calls start the operations of a client_core: its templates, for the sources of the public types.
 

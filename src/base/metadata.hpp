@@ -29,9 +29,8 @@ inline constexpr std::string_view release_request_mark = ",\"release_request\":"
 /// The metadata with a request in place of a former one. Metadata that is no object stays as it is.
 [[nodiscard]] std::string with_release_request(std::string_view metadata, std::string_view reason);
 
-/// The fencing token of a hold, in its metadata. Where several servers decide, one that
-/// has lost a hold and got it back, or that has granted it late, may not accept the token any more. There it
-/// stands in the metadata alone, for those who look.
+// The fencing token of a hold stands in its metadata where several servers decide: one that has lost a hold
+// and got it back, or that has granted it late, may not accept the token any more.
 
 /// Puts the token into the metadata, in place of a former one. Metadata that is no object stays as it is.
 [[nodiscard]] std::string with_hold_token(std::string_view metadata, fencing_token token);

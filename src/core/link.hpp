@@ -29,8 +29,9 @@ class link {
   link& operator=(const link&) = delete;
   virtual ~link() = default;
 
-  /// Requests are carried out in the order of sending. Never answers within the call. Always answers: a
-  /// request cut off ends with a request_error, marked `maybe_executed` where it may have been carried out.
+  /// Requests are carried out in the order of sending. Never answers within the call. Answers exactly
+  /// once, unless it is cut before: a request cut off ends with a request_error, marked `maybe_executed`
+  /// where it may have been carried out.
   virtual void send(tickets::request request, on_reply done) = 0;
   /// Sets the handler of the store's notifications about claims. Once, before the first request.
   virtual void on_notifications(on_notification handler) = 0;

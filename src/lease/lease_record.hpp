@@ -68,8 +68,7 @@ class lease_record {
   store::time_point granted_at;
   /// Null unless the name may stay locked after a release, or events are observed.
   std::shared_ptr<const std::string> metadata;
-  /// Requested once, without the core lock; made for the first who listens.
-  std::stop_source lost{std::nostopstate};
+  std::stop_source lost;                        // requested once, without the core lock
   std::stop_source set_lost{std::nostopstate};  // of the lease_set that it belongs to; requested after `lost`
   /// Somebody who is called when the lease is lost.
   struct listener {

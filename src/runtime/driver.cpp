@@ -1,8 +1,11 @@
 #include "runtime/driver.hpp"
 
 #include <algorithm>
+#include <cassert>
+#include <memory>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "core/acquisition.hpp"
 #include "core/questions.hpp"
@@ -31,7 +34,8 @@ void driver::start(store::handler<Result> done, const owner_id& claimant, Argume
   ++busy_;
   if (claimant != owner_id{}) {
     op.owner = claimant;
-    claiming_.emplace(claimant, &op);
+    [[maybe_unused]] const bool is_new = claiming_.emplace(claimant, &op).second;
+    assert(is_new);
   }
   feed(op, store::started{});
 }
@@ -133,12 +137,14 @@ void driver::when_idle(std::function<void()> action) {
 }
 
 void driver::abandon() {
-  const auto goes_on = [](const auto& op) { return !op->finished; };
-  while (true) {
-    const auto next = std::find_if(running_.begin(), running_.end(), goes_on);
-    if (next == running_.end()) return;
-    feed(**next,
-         store::replied<reply>{store::request_error{{errc::closed, "the client was closed"}, false, true}});
+  for (std::size_t next = 0; next < running_.size();) {
+    operation& op = *running_[next];
+    if (op.finished) {
+      ++next;  // it waits for its last reply
+    } else {
+      feed(op,
+           store::replied<reply>{store::request_error{{errc::closed, "the client was closed"}, false, true}});
+    }
   }
 }
 
@@ -170,6 +176,7 @@ void driver::feed(operation& op, const store::event<reply>& e) noexcept {
 }
 
 void driver::on_reply(operation& op, tickets::link::outcome o) noexcept {
+  assert(op.replies_due != 0);
   --op.replies_due;
   if (!op.finished) {
     doubt_ended_session(o);

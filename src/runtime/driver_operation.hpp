@@ -6,7 +6,11 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/owner_id.hpp"
 #include "core/acquisition.hpp"
+#include "core/machine.hpp"
+#include "core/request.hpp"
+#include "core/scheduler.hpp"
 #include "runtime/claim_reports.hpp"
 #include "runtime/driver.hpp"
 
@@ -38,8 +42,9 @@ class driver::operation {
   std::size_t position = 0;     // among all that run
   std::size_t replies_due = 0;  // until the last of them is here, the link has a reference to it
   store::scheduler::timer timer = 0;
-  owner_id owner;                     // of a claim
-  bool is_release_requested = false;  // likewise: it holds already, as its client will hear
+  owner_id owner;  // of a claim
+  bool is_release_requested =
+      false;  // of a claim: its holder is asked to release before it knows that it holds
   bool in_vain = false;
   bool finished = false;
 };

@@ -5,7 +5,6 @@
 #include <utility>
 #include <variant>
 
-
 namespace holdfast::runtime {
 
 namespace {

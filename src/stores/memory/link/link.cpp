@@ -24,6 +24,7 @@ link::link(runtime::event_loop& on, const std::string& name)
   table_->join(client_,
                {[this](const std::vector<store::notification>& notifications) { deliver(notifications); },
                 [this](const std::vector<std::string>& names) {
+                  if (!is_watched_) return;
                   const runtime::core_lock now{owner()};
                   watchers_.ring_for(names);
                 }});
@@ -41,6 +42,7 @@ void link::shut() {
 }
 
 std::shared_ptr<void> link::watch(store::watched target, std::function<void()> changed) {
+  is_watched_ = true;
   table_->watch();
   return watchers_.add(target, std::move(changed));
 }

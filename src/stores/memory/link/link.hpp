@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -30,6 +31,7 @@ class link final : public runtime::batching_link {
   owner_id client_ = owner_id::random();
   std::shared_ptr<shared_table> table_;
   runtime::watchers watchers_;
+  std::atomic<bool> is_watched_ = false;  // or was
 };
 
 }  // namespace holdfast::memory

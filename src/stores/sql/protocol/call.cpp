@@ -134,7 +134,6 @@ struct caller {
             {parameter::of(so_far->has_counted), parameter::of_text(so_far->name),
              parameter::of(so_far->token), parameter::of(names_in_part), parameter::of(counted_in_part)}};
   }
-  call operator()(const tickets::to_one_of_several& /*r*/) const { return {}; }
 
  private:
   [[nodiscard]] parameter ttl(duration wanted) const {
@@ -157,7 +156,6 @@ struct reader {
   tickets::reply operator()(const tickets::force_release& /*r*/) const { return count(); }
   tickets::reply operator()(const tickets::inspect& r) const { return inspected(r, rows); }
   tickets::reply operator()(const tickets::list& r) const { return listed(r, rows); }
-  tickets::reply operator()(const tickets::to_one_of_several& /*r*/) const { return tickets::nothing{}; }
 
  private:
   [[nodiscard]] std::int64_t number() const { return number_at(rows.at(0), 0); }
