@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "runtime/event_loop.hpp"
-#include "stores/redis/link/dial.hpp"
+#include "stores/redis/link/connection.hpp"
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/quorum_scripts.hpp"
 #include "stores/redis/protocol/resp.hpp"

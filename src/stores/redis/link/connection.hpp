@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/owner_id.hpp"
 #include "runtime/io_deadline.hpp"
 #include "stores/quorum/protocol/server_set.hpp"
 #include "stores/redis/link/settings.hpp"
@@ -15,6 +16,8 @@
 #include "stores/redis/protocol/resp.hpp"
 
 namespace holdfast::redis {
+
+using runtime::io_deadline;
 
 /// A connection that is ready for commands: it speaks RESP3, is authenticated, and is subscribed to the
 /// client's channel.
@@ -33,7 +36,7 @@ struct connection {
 /// The first commands of a connection and their replies, as a blocking exchange.
 class introduction {
  public:
-  introduction(connection& with, const runtime::io_deadline& limit) : with_{with}, limit_{limit} {}
+  introduction(connection& with, const io_deadline& limit) : with_{with}, limit_{limit} {}
 
   /// \throws connection_error.
   void send(std::string_view bytes);
@@ -45,7 +48,7 @@ class introduction {
 
  private:
   connection& with_;
-  const runtime::io_deadline& limit_;
+  const io_deadline& limit_;
 };
 
 /// Appends the greeting, which logs in if there is anybody to log in.
@@ -54,5 +57,23 @@ void append_hello(std::string& out, const std::optional<login_data>& login);
 void require_no_error(const value& reply, const std::optional<login_data>& login);
 /// A field of what HELLO answers; null where it is not there.
 [[nodiscard]] const value* field_of(const value& hello, std::string_view name);
+
+/// What a client wants of a connection.
+struct wishes {
+  owner_id client;  // on whose channel notifications are to be heard
+  /// The command that ends the connection before: sent first, so that nothing of it is carried out later on.
+  std::string former;
+  const guard_marker& marker;
+  std::string known_marker;  // a copy of what it said on the connection before
+};
+
+/// What one of several servers says of itself. An error to the question leaves the client unchecked there.
+/// \param set the reply to GET of quorum_key. \param run the id of the server's process; empty: not told.
+[[nodiscard]] quorum::self_description description_of(const value& set, std::string run);
+
+/// Connects to a server and introduces itself. Blocks.
+/// \param secure null: no TLS. \throws connection_error, parser::garbage.
+[[nodiscard]] connection dial(const settings& in, const server_address& to, const tls_context* secure,
+                              io_deadline limit, const wishes& of);
 
 }  // namespace holdfast::redis

@@ -17,7 +17,6 @@
 #include "stores/quorum/protocol/problem_list.hpp"
 #include "stores/redis/link/conditions.hpp"
 #include "stores/redis/link/connection.hpp"
-#include "stores/redis/link/dial.hpp"
 #include "stores/redis/protocol/cluster.hpp"
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/replies.hpp"

@@ -13,7 +13,6 @@
 #include "runtime/event_loop.hpp"
 #include "runtime/multiplexed_connection.hpp"
 #include "stores/redis/link/connection.hpp"
-#include "stores/redis/link/dial.hpp"
 #include "stores/redis/link/key_tracking.hpp"
 #include "stores/redis/link/settings.hpp"
 #include "stores/redis/link/wire.hpp"

@@ -4,11 +4,13 @@
 #include <vector>
 
 #include "base/shell_word.hpp"
+#include "stores/redis/protocol/resp.hpp"
 
 namespace holdfast::redis {
 
 namespace {
 
+constexpr std::size_t keys_of_a_name = 4;
 constexpr char separator = '\x1f';  // US, the unit separator
 
 constexpr std::array<std::uint16_t, 256> crc_table = [] {
@@ -147,6 +149,23 @@ std::optional<std::string> lock_of_fence(std::string_view key) {
 std::uint16_t slot_of(std::string_view key) {
   const std::string_view tag = tag_of(key);
   return crc16(tag.empty() ? key : tag) % slot_count;
+}
+
+void begin_call(std::string& out, const script& s, bool in_full, std::size_t names, std::size_t arguments) {
+  const std::size_t key_count = keys_of_a_name * names;
+  append_command(out, 3 + key_count + arguments);
+  append_bulk_string(out, in_full ? "EVAL" : "EVALSHA");
+  append_bulk_string(out, in_full ? s.text : s.sha1);
+  append_number(out, static_cast<std::int64_t>(key_count));
+}
+
+void append_keys(std::string& out, std::string_view prefix, std::string_view name) {
+  std::string lock;
+  lock.reserve(prefix.size() + name.size());
+  lock.append(prefix).append(name);
+  append_bulk_string(out, lock);
+  const std::string stem = side_key_stem(lock);
+  for (const std::string_view last : {"fence", "waiters", "holders"}) append_bulk_string(out, stem, last);
 }
 
 }  // namespace holdfast::redis

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -65,5 +66,17 @@ inline constexpr std::uint16_t slot_count = 16384;
 /// The hash slot of a key, as Redis Cluster defines it: CRC-16/XMODEM of the tag, if there is one, modulo
 /// 16384.
 [[nodiscard]] std::uint16_t slot_of(std::string_view key);
+
+/// A script that the server carries out for a request.
+struct script {
+  std::string_view sha1;
+  std::string_view text;
+};
+
+/// Appends the head of a command that calls a script. `append_keys` has to follow for each name, then the
+/// arguments.
+/// \param in_full with the text of the script, not with its digest.
+void begin_call(std::string& out, const script& s, bool in_full, std::size_t names, std::size_t arguments);
+void append_keys(std::string& out, std::string_view prefix, std::string_view name);
 
 }  // namespace holdfast::redis

@@ -9,7 +9,6 @@
 #include "core/summary.hpp"
 #include "stores/redis/protocol/cluster.hpp"
 #include "stores/redis/protocol/keys.hpp"
-#include "stores/redis/protocol/script_call.hpp"
 #include "stores/redis/protocol/scripts.hpp"
 #include "stores/redis/protocol/server_answers.hpp"
 

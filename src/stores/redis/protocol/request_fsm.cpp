@@ -9,7 +9,6 @@
 #include "stores/redis/protocol/quorum_scripts.hpp"
 #include "stores/redis/protocol/replies.hpp"
 #include "stores/redis/protocol/resp.hpp"
-#include "stores/redis/protocol/script_call.hpp"
 #include "stores/redis/protocol/scripts.hpp"
 #include "stores/redis/protocol/server_answers.hpp"
 

@@ -39,6 +39,12 @@ void append_bulk_string(std::string& out, std::string_view text, std::string_vie
   out.append(text).append(more).append("\r\n", 2);
 }
 
+void append_number(std::string& out, std::int64_t n) {
+  std::array<char, 24> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), n).ptr;
+  append_bulk_string(out, {digits.data(), static_cast<std::size_t>(end - digits.data())});
+}
+
 void append(std::string& out, std::initializer_list<std::string_view> arguments) {
   append_command(out, arguments.size());
   for (const std::string_view argument : arguments) append_bulk_string(out, argument);

@@ -34,6 +34,7 @@ struct value {
 /// as often.
 void append_command(std::string& out, std::size_t arguments);
 void append_bulk_string(std::string& out, std::string_view text, std::string_view more = {});
+void append_number(std::string& out, std::int64_t n);
 /// A whole command.
 void append(std::string& out, std::initializer_list<std::string_view> arguments);
 

@@ -7,7 +7,7 @@
 
 #include "holdfast/error.hpp"
 #include "runtime/event_loop.hpp"
-#include "stores/redis/link/dial.hpp"
+#include "stores/redis/link/connection.hpp"
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/resp.hpp"
 

@@ -15,7 +15,6 @@
 #include "runtime/event_loop.hpp"
 #include "runtime/multiplexed_connection.hpp"
 #include "stores/redis/link/connection.hpp"
-#include "stores/redis/link/dial.hpp"
 #include "stores/redis/link/sentinel/search.hpp"
 #include "stores/redis/link/settings.hpp"
 #include "stores/redis/link/wire.hpp"
