@@ -11,7 +11,8 @@
 #include "core/claim.hpp"
 #include "core/request.hpp"
 
-/// The requests to one of several servers, a majority of which has to grant, and its replies to each.
+/// The requests to one of several servers, a majority of which has to grant, and its replies to each. The
+/// other stores do not know them.
 namespace holdfast::ballots {
 
 /// The smallest number of servers that is more than half of them.
