@@ -46,8 +46,7 @@ class zookeeper_reaper : public testing::Test {
 
   void reconnect(std::int64_t session = first_session) {
     nodes_.connected(session);
-    reaper_.resume_removals();
-    reaper_.resume_searches();
+    reaper_.resume();
   }
   void search() {
     reaper_.search({guid_, "/stock", {}},

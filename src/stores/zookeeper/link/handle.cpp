@@ -228,15 +228,6 @@ void handle::move_to(const addresses& at) {
     dialled_.reset();  // the server that was being tried is not among them
 }
 
-const ACL_vector* handle::acl() const {
-  switch (settings_.acl) {
-    case settings::access::world: return &ZOO_OPEN_ACL_UNSAFE;
-    case settings::access::creator: return &ZOO_CREATOR_ALL_ACL;
-    case settings::access::digest: return nullptr;
-  }
-  return nullptr;
-}
-
 void handle::start(const operation& step, wire::on_result handler) {
   auto p = std::make_unique<pending>(pending{this, step, std::move(handler), {}});
   const int code = submit(p->step, p.get());
@@ -260,7 +251,9 @@ int handle::submit(const operation& step, pending* p) {
   std::string id = settings_.acl_id;
   ACL one{ZOO_PERM_ALL, {scheme.data(), id.data()}};
   const ACL_vector given{1, &one};
-  const ACL_vector* const list = acl() != nullptr ? acl() : &given;
+  const ACL_vector* list = &given;
+  if (settings_.acl == settings::access::world) list = &ZOO_OPEN_ACL_UNSAFE;
+  if (settings_.acl == settings::access::creator) list = &ZOO_CREATOR_ALL_ACL;
   const auto size = static_cast<int>(step.data.size());
   switch (step.kind) {
     case operation_kind::create: {

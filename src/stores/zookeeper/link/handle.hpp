@@ -13,10 +13,8 @@
 #include "stores/zookeeper/link/settings.hpp"
 #include "stores/zookeeper/protocol/wire.hpp"
 
-// The client library's. NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): the client library's
 struct _zhandle;
-struct ACL_vector;
-// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 namespace holdfast::zookeeper {
 
@@ -92,7 +90,6 @@ class handle {
   static void prepare(int socket);
   void go_to_the_next_in_time(interest& i);
   [[nodiscard]] int submit(const operation& step, pending* p);
-  [[nodiscard]] const ACL_vector* acl() const;
 
   const settings& settings_;
   _zhandle* zk_ = nullptr;

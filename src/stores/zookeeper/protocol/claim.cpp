@@ -235,7 +235,7 @@ claim::next claim::found(const std::vector<result>& results, wire_nodes& nodes) 
 
 /// The claim is in its queue, which has just been read.
 claim::next claim::settle() {
-  if (line_->before(*place_, 1).count == 0) return come_in();
+  if (line_->before(*place_, 1).empty()) return come_in();
   if (!wish.wait) return refusal(tickets::reply{tickets::refused{}});
   state_ = state::reading;
   return {.is = next::wait, .reads = extent::none};
@@ -247,28 +247,26 @@ claim::next claim::come_in() { return is_of_permits() ? take_leases() : next{.is
 // ---- it waits
 
 std::string claim::nearest() const {
-  const auto ahead = line_->before(*place_, 1);
-  return ahead.nearest.empty() ? std::string{} : queue + '/' + ahead.nearest.front();
+  const std::vector<std::string> ahead = line_->before(*place_, 1);
+  return ahead.empty() ? std::string{} : queue + '/' + ahead.front();
 }
 
 std::vector<operation> claim::read_ahead(extent reads, const wire_nodes& nodes, bool is_watched,
                                          bool has_room) {
-  const contender_queue::ahead ahead = line_->before(*place_, few + 1);
+  const std::vector<std::string> ahead = line_->before(*place_, few + 1);
   std::vector<operation> steps;
   const auto look_at = [&](const std::string& node, bool watch) {
     steps.push_back(nodes.look_at(queue + '/' + node, watch));
   };
-  if (!ahead.nearest.empty() && (reads != extent::none || (!is_watched && has_room)))
-    look_at(ahead.nearest.front(), has_room);
-  if (reads == extent::all) {
-    const bool list = ahead.count > few || line_->may_lack_readers();
-    if (list) steps.push_back({.kind = kind::list, .path = queue});
-    for (std::size_t i = 1; !list && i < ahead.nearest.size(); ++i) look_at(ahead.nearest[i], false);
-    if (!list) {
-      for (const std::string& node : line_->possible_readers(*place_)) look_at(node, false);
-    }
+  if (!ahead.empty() && (reads != extent::none || (!is_watched && has_room)))
+    look_at(ahead.front(), has_room);
+  if (reads == extent::all && (ahead.size() > few || line_->may_lack_readers())) {
+    steps.push_back({.kind = kind::list, .path = queue});
+  } else if (reads == extent::all) {
+    for (std::size_t i = 1; i < ahead.size(); ++i) look_at(ahead[i], false);
+    for (const std::string& node : line_->possible_readers(*place_)) look_at(node, false);
   }
-  if (steps.empty() && ahead.count != 0) state_ = state::waiting;
+  if (steps.empty() && !ahead.empty()) state_ = state::waiting;
   return steps;
 }
 
@@ -287,11 +285,7 @@ claim::next claim::ahead_read(const std::string& awaited, bool watches, const st
     }
     const std::string node = r.path.substr(queue.size() + 1);
     if (line_->is_possible_reader(node)) {
-      if (r.code == answer::no_node) {
-        line_->did_not_come(node);
-      } else {
-        line_->came(node);
-      }
+      line_->reader_looked_up(node, r.code != answer::no_node);
       continue;
     }
     if (r.code == answer::no_node) {
@@ -316,7 +310,7 @@ claim::next claim::ahead_read(const std::string& awaited, bool watches, const st
 /// meanwhile.
 claim::next claim::move_up(bool is_there) {
   const bool is_sure = place_->wants == role::reader || !line_->may_lack_readers();
-  if (!is_sure || !line_->possible_readers(*place_).empty() || line_->before(*place_, 1).count != 0)
+  if (!is_sure || !line_->possible_readers(*place_).empty() || !line_->before(*place_, 1).empty())
     return {.is = next::wait, .reads = extent::all};
   if (is_there) return come_in();
   return {.is = next::ask, .send = {{{.kind = kind::exists, .path = place_path()}}, &claim::own_found}};

@@ -34,7 +34,7 @@ claim_queue::claim_queue(store::scheduler& time, wire_nodes& nodes, std::string 
       root_{std::move(root)},
       style_{style},
       reaper_{nodes, style, [this](const std::string& path) { removed(path); }},
-      claims_{nodes, std::move(others_watch)},
+      claims_{nodes, style, std::move(others_watch)},
       arrivals_{time, nodes, claims_,
                 [this](const auto& served, std::vector<result> lists, bool is_current) {
                   entered(served, std::move(lists), is_current);
@@ -52,9 +52,8 @@ void claim_queue::notify(const owner_id& owner, store::notification_kind kind, f
 // ---- the session
 
 void claim_queue::connected() {
-  reaper_.resume_removals();
+  reaper_.resume();
   for (const auto& [path, kind] : nodes_.take_unwanted_watches()) claims_.end_unneeded(path, kind);
-  reaper_.resume_searches();
   std::vector<claim_ref> unsettled;
   for (const auto& [owner, c] : claims_.all()) {
     if (c.is(claim::state::reading) || c.is(claim::state::counting)) unsettled.push_back(c.ref());
@@ -133,41 +132,29 @@ void claim_queue::look(const store::hold& hold, const on_reply& handler) {
 }
 
 /// Confirms that the claims still hold. Their nodes are watched, and one answer of the leader proves that all
-/// earlier events have been delivered. Nodes that cannot be watched are read after that.
+/// earlier events have been delivered. Nodes that are not watched yet, or cannot be, are read after that.
 void claim_queue::renew(const tickets::renew& request, const on_reply& handler) {
-  std::vector<operation> steps;
-  std::vector<claim_ref> claims;  // by step
-  const auto add = [&](operation step, const claim_ref& of) {
-    steps.push_back(std::move(step));
-    claims.push_back(of);
-  };
-  std::vector<std::pair<operation, claim_ref>> unwatchable;
+  std::vector<operation> steps{{.kind = kind::sync, .path = top_of(root_)}};
+  std::vector<claim_ref> claims{{}};  // by step
   std::size_t planned_bytes = 0;
   for (const store::hold& h : request.holds) {
     claim* const c = claims_.find(h.owner);
     if (c == nullptr) continue;
     for (operation& step : c->confirm(nodes_, planned_bytes)) {
-      if (step.watch)
-        add(std::move(step), c->ref());
-      else
-        unwatchable.emplace_back(std::move(step), c->ref());
+      steps.push_back(std::move(step));
+      claims.push_back(c->ref());
     }
   }
-  const std::size_t sync = steps.size();
-  add({.kind = kind::sync, .path = top_of(root_)}, {});
-  for (auto& [step, of] : unwatchable) add(std::move(step), of);
-  nodes_.submit_all(std::move(steps), [this, request, claims = std::move(claims), sync,
+  nodes_.submit_all(std::move(steps), [this, request, claims = std::move(claims),
                                        handler](const std::vector<result>& results) {
     bool unread = false;
-    const result* failed = is_error(results[sync]) ? &results[sync] : nullptr;
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      const result& r = results[i];
-      if (i == sync) continue;
-      if (failed == nullptr && is_unanswered(r)) failed = &r;
-      unread = unread || (r.code == answer::refused && nodes_.is_readable(r.path));
-      own_read(claims_.find(claims[i]), r);
+    for (std::size_t i = 1; i < results.size(); ++i) {
+      unread = unread || (results[i].code == answer::refused && nodes_.is_readable(results[i].path));
+      own_read(claims_.find(claims[i]), results[i]);
     }
-    if (failed != nullptr) return handler(request_error_of(*failed));
+    if (is_error(results[0])) return handler(request_error_of(results[0]));
+    const auto cut = std::find_if(results.begin(), results.end(), is_unanswered);
+    if (cut != results.end()) return handler(request_error_of(*cut));
     if (unread) return renew(request, handler);  // `exists` needs no permission
     tickets::kept kept;
     for (const store::hold& h : request.holds) {
@@ -196,7 +183,6 @@ void claim_queue::downgrade(const store::hold& hold, const on_reply& handler) {
     return reply_later(handler, tickets::reply{tickets::nothing{}});
   const claim::next n = c->downgrade();
   if (n.is == claim::next::answer) return reply_later(handler, n.reply);
-  claims_.own(*c, {c->place_path()});
   send(*c, n.send, handler);
 }
 
@@ -241,9 +227,7 @@ void claim_queue::entered(const std::vector<arrivals::arrival_ptr>& all, std::ve
       a->handler(session_ended(true));
       continue;
     }
-    const claim::next n = c->entered(a->made, l);
-    claims_.own(*c, {});
-    carry_out(*c, n, a->handler);
+    carry_out(*c, c->entered(a->made, l), a->handler);
   }
 }
 
@@ -256,10 +240,7 @@ void claim_queue::send(const claim& c, const claim::batch& b, const on_reply& ha
       if (handler) handler(if_gone);
       return;
     }
-    const std::vector<std::string> former = found->nodes();
-    const claim::next n = then(*found, results, nodes_);
-    claims_.own(*found, former);
-    carry_out(*found, n, handler);
+    carry_out(*found, then(*found, results, nodes_), handler);
   });
 }
 
@@ -408,10 +389,7 @@ void claim_queue::hold(claim& c, const std::vector<operation>& writes, const on_
   for (const operation& step : writes) nodes_.submit(step);
   const bool is_asked_to_release = c.hold();
   leave_line(c.queue);
-  if (!c.gate().empty()) {  // lets the next claim of the queue come
-    claims_.disown(c.gate(), c);
-    reaper_.remove(c.gate());
-  }
+  if (!c.gate().empty()) reaper_.remove(c.gate());  // lets the next claim of the queue come
   if (is_asked_to_release) read_own(c, c.place_path());
   if (!handler && !c.gate().empty()) return notify(c.wish.owner, store::notification_kind::look, {});
   if (!handler) return notify(c.wish.owner, store::notification_kind::granted, c.token());
@@ -519,7 +497,6 @@ void claim_queue::abandon(claim& c, on_reply handler) {
 
 void claim_queue::forget(const claim& c) {
   for (const std::string& path : nodes_of(c)) {
-    claims_.disown(path, c);
     if (!claims_.awaits(path)) nodes_.forget_unreadable(path);
   }
   const std::string queue = c.queue;

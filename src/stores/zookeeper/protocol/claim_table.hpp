@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -22,15 +23,19 @@ class claim_table {
 
   /// \param nodes must outlive it.
   /// \param others_watch whether another part of the session needs the watch of a node's children.
-  claim_table(wire_nodes& nodes, std::function<bool(const std::string&)> others_watch)
-      : wire_{nodes}, others_watch_{std::move(others_watch)} {}
+  claim_table(wire_nodes& nodes, layout style, std::function<bool(const std::string&)> others_watch)
+      : nodes_{nodes}, style_{style}, others_watch_{std::move(others_watch)} {}
   claim_table(const claim_table&) = delete;
   claim_table& operator=(const claim_table&) = delete;
 
   /// The serial of the next claim.
   [[nodiscard]] std::uint64_t next_serial() { return ++last_serial_; }
   /// Each owner has one claim: a new one replaces the former.
-  claim& add(claim c) { return claims_.insert_or_assign(owner_id{c.wish.owner}, std::move(c)).first->second; }
+  claim& add(claim c) {
+    if (const claim* const former = find(c.wish.owner); former != nullptr) owners_.erase(former->guid);
+    owners_[c.guid] = c.wish.owner;
+    return claims_.insert_or_assign(owner_id{c.wish.owner}, std::move(c)).first->second;
+  }
   /// Null if the claim has gone.
   [[nodiscard]] claim* find(const claim_ref& ref) {
     claim* const c = find(ref.owner);
@@ -40,32 +45,24 @@ class claim_table {
     const auto found = claims_.find(owner);
     return found == claims_.end() ? nullptr : &found->second;
   }
-  /// Removes `c`. Its nodes have to be disowned before.
-  void erase(const claim& c) { claims_.erase(owner_id{c.wish.owner}); }
-
-  /// The nodes of the claim are its own, but one that it removes itself by a downgrade.
-  /// \param former the nodes that it had before.
-  void own(const claim& c, const std::vector<std::string>& former) {
-    for (const std::string& path : former) disown(path, c);
-    for (const std::string& path : c.nodes()) {
-      if (!c.replaces(path)) nodes_[path] = c.ref();
-    }
+  void erase(const claim& c) {
+    owners_.erase(c.guid);
+    claims_.erase(owner_id{c.wish.owner});
   }
-  /// Unless the node belongs to another claim by now.
-  void disown(const std::string& path, const claim& c) {
-    const auto found = nodes_.find(path);
-    if (found != nodes_.end() && found->second.serial == c.serial) nodes_.erase(found);
-  }
-  /// The claim of a node; null for nodes of others.
+  /// The claim of a node; null for nodes of others, and for one that its claim removes itself by a downgrade.
   [[nodiscard]] claim* owner_of(const std::string& path) {
-    const auto found = nodes_.find(path);
-    return found == nodes_.end() ? nullptr : find(found->second);
+    const auto node = parse(style_, path.substr(path.rfind('/') + 1));
+    const auto owner = node && node->guid ? owners_.find(*node->guid) : owners_.end();
+    claim* const c = owner == owners_.end() ? nullptr : find(owner->second);
+    if (c == nullptr || c->replaces(path)) return nullptr;
+    const std::vector<std::string> all = c->nodes();
+    return std::find(all.begin(), all.end(), path) == all.end() ? nullptr : c;
   }
 
   [[nodiscard]] const claims& all() const { return claims_; }
   /// Forgets all.
   claims take() {
-    nodes_.clear();
+    owners_.clear();
     waiters_.clear();
     awaited_.clear();
     return std::exchange(claims_, {});
@@ -106,23 +103,24 @@ class claim_table {
   [[nodiscard]] bool is_watched(const std::string& path) {
     const claim* const own = owner_of(path);
     return (awaits(path) || (own != nullptr && own->is_watched())) &&
-           wire_.is_watched(path, watch_kind::node);
+           nodes_.is_watched(path, watch_kind::node);
   }
   /// Ends a watch if no claim waits for the node.
   void end_unneeded(const std::string& path, watch_kind kind) {
     if (awaits(path)) return;
-    wire_.forget_unreadable(path);
-    if (nodes_.contains(path)) return;  // the claim of the node needs the same watch
+    nodes_.forget_unreadable(path);
+    if (owner_of(path) != nullptr) return;  // which needs the same watch
     if (kind == watch_kind::children && others_watch_(path)) return;
-    if (wire_.is_watched(path, kind)) wire_.end_watch(path, kind);
+    if (nodes_.is_watched(path, kind)) nodes_.end_watch(path, kind);
   }
 
  private:
-  wire_nodes& wire_;
+  wire_nodes& nodes_;
+  const layout style_;
   const std::function<bool(const std::string&)> others_watch_;
   std::uint64_t last_serial_ = 0;
   claims claims_;
-  std::map<std::string, claim_ref, std::less<>> nodes_;
+  std::unordered_map<owner_id, owner_id> owners_;      // by the guid in the names of their nodes
   std::map<std::string, std::set<owner_id>> waiters_;  // by node
   std::map<owner_id, std::pair<std::string, watch_kind>> awaited_;
 };

@@ -124,53 +124,48 @@ void inspection::find_holds(const std::string& name, fencing_token first, fencin
 
 /// The state of a listing.
 struct inspection::walk {
+  struct node {
+    std::string path;
+    std::optional<result> read;  // if it was read, its children are listed next
+  };
   bool idle = false;
   on_reply handler;
-  std::deque<std::string> paths;   // nodes to be read
-  std::deque<result> read;         // nodes to be listed
+  std::deque<node> next;
   std::size_t open = 0;            // steps under way
   std::int64_t children_open = 0;  // in the lists that are under way
   std::vector<lock_summary> lines;
   std::optional<store::request_error> failed;
-
-  void take_failure(const result& r) {
-    if (is_error(r) && r.code != answer::refused) failed = request_error_of(r);
-  }
 };
 
 void inspection::list(const tickets::list& request, const on_reply& handler) {
   const auto all = std::make_shared<walk>();
   all->idle = request.idle;
   all->handler = handler;
-  all->paths.push_back(top_of(root_));
+  all->next.push_back({top_of(root_), std::nullopt});
   catch_up(handler, [this, all] { go_on(all); });
 }
 
 /// A node tells how many children it has before they are listed: the lists that are under way together are
 /// not longer than they may be.
 void inspection::go_on(const std::shared_ptr<walk>& all) {
-  while (!all->failed && !all->paths.empty() && all->open + all->read.size() < nodes_at_once) {
-    const std::string path = std::move(all->paths.front());
-    all->paths.pop_front();
-    ++all->open;
-    nodes_.submit({.kind = operation_kind::get, .path = path}, [this, all](result r) {
-      --all->open;
-      all->take_failure(r);
-      if (r.code == answer::done) all->read.push_back(std::move(r));
-      go_on(all);
-    });
-  }
-  while (!all->failed && !all->read.empty()) {
-    const std::int64_t size = all->read.front().about.child_count;
+  while (!all->failed && !all->next.empty() && all->open < nodes_at_once) {
+    const auto& read = all->next.front().read;
+    const std::int64_t size = read ? read->about.child_count : 0;
     if (all->children_open != 0 && all->children_open + size > children_at_once) break;
-    const result node = std::move(all->read.front());
-    all->read.pop_front();
+    const walk::node node = std::move(all->next.front());
+    all->next.pop_front();
     ++all->open;
     all->children_open += size;
-    nodes_.submit({.kind = operation_kind::list, .path = node.path}, [this, all, size, node](result r) {
+    const auto kind = node.read ? operation_kind::list : operation_kind::get;
+    nodes_.submit({.kind = kind, .path = node.path}, [this, all, size, node](result r) {
       all->children_open -= size;
-      all->take_failure(r);
-      if (r.code == answer::done) visited(all, node, std::move(r));
+      if (is_error(r) && r.code != answer::refused) all->failed = request_error_of(r);
+      if (r.code == answer::done) {
+        if (node.read)
+          visited(all, *node.read, std::move(r));
+        else
+          all->next.push_front({node.path, std::move(r)});
+      }
       --all->open;
       go_on(all);
     });
@@ -191,7 +186,7 @@ void inspection::visited(const std::shared_ptr<walk>& all, const result& node, r
     const std::string below = (node.path == "/" ? "" : node.path) + '/' + child;
     if (looks_like_contender(child) || below == "/zookeeper") continue;
     if ((child == "locks" || child == "leases") && permits && name) continue;
-    all->paths.push_back(below);
+    all->next.push_back({below, std::nullopt});
   }
   if (name && (claims || permits || (all->idle && read_note(node.data))))
     describe(all, *name, node, std::move(list), permits);

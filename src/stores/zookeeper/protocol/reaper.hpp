@@ -70,11 +70,9 @@ class reaper {
                       });
   }
 
-  // Over a new connection:
-  void resume_removals() {
+  /// Over a new connection.
+  void resume() {
     for (const std::string& path : std::set<std::string>{pending_}) remove(path);
-  }
-  void resume_searches() {
     for (const orphan& each : std::exchange(orphans_, {}))
       search(each, [](const std::optional<store::request_error>&) {});
   }
