@@ -14,8 +14,6 @@
 
 namespace holdfast::redis {
 
-using runtime::io_deadline;
-
 namespace {
 
 constexpr std::size_t longest_text = 300;  // of an error that a server sends, in ours
