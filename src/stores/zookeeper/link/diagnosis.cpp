@@ -173,6 +173,7 @@ class ensemble_survey {
     for (one& each : servers_) {
       ask(each, "conf", "=");
       ask(each, "mntr", "\t");
+      if (!each.said.has("problem")) each.said.set("missing", each.missing);
       if (each.said.has("tickTime")) each.said.set("two_ticks", 2 * each.said.number("tickTime"));
       doctor::examine(conditions::server_conditions, each.said, all);
       said.push_back(each.said);
@@ -223,15 +224,13 @@ class ensemble_survey {
     if (server.said.text("state") != "serving" || server.said.has("problem")) return;
     try {
       const std::string answer = ask_four_letter(server.address, command, limit());
-      facts fields;
-      const bool is_answer = set_fields(fields, answer, separator);
       if (!only.empty()) {
-        if (fields.has(only)) server.said.set(only, fields.text(only));
-        return;
+        facts all;
+        set_fields(all, answer, separator);
+        if (all.has(only)) server.said.set(only, all.text(only));
+      } else if (!set_fields(server.said, answer, separator)) {
+        server.missing.append(server.missing.empty() ? "" : ", ").append(command);
       }
-      set_fields(server.said, answer, separator);
-      if (!is_answer) server.missing.append(server.missing.empty() ? "" : ", ").append(command);
-      if (std::string_view{command} == "mntr") server.said.set("missing", server.missing);
     } catch (const runtime::connection_error& c) {
       server.said.set("problem", c.reason.message);
     }

@@ -455,23 +455,19 @@ void claim_queue::remove(claim& c, on_reply handler) {
   for (const std::string& path : paths) removals.push_back({.kind = kind::remove, .path = path});
   nodes_.submit_all(std::move(removals), [this, ref = c.ref(),
                                           handler = std::move(handler)](const std::vector<result>& results) {
-    bool any = false;
-    const result* failed = nullptr;
     for (const result& r : results) {
-      any = any || r.code == answer::done;
-      if (is_error(r)) {
-        failed = &r;
-        if (claims_.find(ref) != nullptr) reaper_.remove_again_later(r.path);
-      } else {
-        went(r.path);
-      }
+      if (!is_error(r)) went(r.path);
+      if (is_error(r) && claims_.find(ref) != nullptr) reaper_.remove_again_later(r.path);
     }
-    if (failed != nullptr) {  // it will be carried out some time; the outcome is unknown until then
+    const auto failed = std::find_if(results.begin(), results.end(), is_error);
+    if (failed != results.end()) {  // it will be carried out some time; the outcome is unknown until then
       store::request_error reason = request_error_of(*failed);
       reason.maybe_executed = true;
       return handler(reason);
     }
     if (claim* const left = claims_.find(ref); left != nullptr) forget(*left);
+    const bool any =
+        std::any_of(results.begin(), results.end(), [](const result& r) { return r.code == answer::done; });
     if (any) return handler(tickets::reply{tickets::done{}});
     handler(tickets::reply{tickets::nothing{}});
   });

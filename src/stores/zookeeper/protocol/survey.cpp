@@ -179,10 +179,8 @@ std::vector<operation> claim_reads_of(const survey& name, std::size_t waiters) {
 }
 
 void fill(survey& name, std::size_t waiters, const std::vector<result>& reads) {
-  const bool had_permits = !name.holders.empty() && name.holders.front().place.wants == role::lease;
   std::size_t next = 0;
-  bool has_lost_leases = false;  // a claim has lost a part of its leases
-  const auto is_gone = [&](claimed& c) {
+  const auto take_reads = [&](claimed& c) {
     std::vector<std::string> there;
     for (std::string& path : c.nodes) {
       const result& r = reads[next++];
@@ -193,21 +191,21 @@ void fill(survey& name, std::size_t waiters, const std::vector<result>& reads) {
       c.about.created = created;
       there.push_back(std::move(path));
     }
-    has_lost_leases = has_lost_leases || (!there.empty() && there.size() < c.nodes.size());
     c.nodes = std::move(there);
-    return c.nodes.empty();
   };
-  bool has_lost_writers = false;  // each may have been replaced by its reader
-  const auto has_left = [&](claimed& c) {
-    const bool gone = is_gone(c);
-    has_lost_writers = has_lost_writers || (gone && c.place.wants == role::writer);
-    return gone;
-  };
-  const bool has_lost_claims = std::erase_if(name.holders, has_left) > 0;
-  name.is_torn =
-      has_lost_leases || (has_lost_claims && had_permits) || (has_lost_writers && name.has_open_order);
+  const auto is_gone = [](const claimed& c) { return c.nodes.empty(); };
+  for (claimed& c : name.holders) {
+    const std::size_t count = c.nodes.size();
+    take_reads(c);
+    // Another claim may have its permits by now; or the writer's reader may have its place.
+    const bool has_successor =
+        c.place.wants == role::lease || (c.place.wants == role::writer && name.has_open_order);
+    name.is_torn = name.is_torn || (has_successor && c.nodes.size() < count);
+  }
+  std::erase_if(name.holders, is_gone);
   const std::size_t read = std::min(waiters, name.waiters.size());
   const auto end_of_read = name.waiters.begin() + static_cast<std::ptrdiff_t>(read);
+  std::for_each(name.waiters.begin(), end_of_read, take_reads);
   const auto end_of_kept = std::remove_if(name.waiters.begin(), end_of_read, is_gone);
   name.waiters_read = static_cast<std::size_t>(end_of_kept - name.waiters.begin());
   name.waiters.erase(end_of_kept, end_of_read);
