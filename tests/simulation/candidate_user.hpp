@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "bent/observers.hpp"
 #include "core/port.hpp"
 #include "lease/lease_manager.hpp"
+#include "lease/observers.hpp"
 #include "simulation/election_watch.hpp"
 #include "simulation/host.hpp"
 #include "simulation/surroundings.hpp"
@@ -60,8 +60,8 @@ class candidate_user {
   lease_core::lease_manager& leases_;
   lease_core::operations& operations_;
   store::port& port_;
-  bent_lease::observers observers_;
-  bent_lease::observers::observer_id observer_ = 0;
+  lease_core::observers observers_;
+  lease_core::observers::observer_id observer_ = 0;
   std::shared_ptr<election_watch::reports> reports_;
   std::optional<lease_core::op_id> claim_;
   lease_record_ptr lease_;

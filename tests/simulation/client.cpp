@@ -10,12 +10,9 @@ using namespace std::chrono_literals;
 
 client::process::process(surroundings& around, client& of)
     : link{around.store.connect(of.at, of.way, around.reply_limit)},
-      spoiled{spoiled_link(around.with, *link)},
-      watched{spoiled ? *spoiled : *link, around.in, around.account},
-      driver{driver_of(around.with, of.at, watched)},
-      seams{spoiled_core(around.with, of.at, *driver)},
-      port{seams.port ? *seams.port : *driver, around, of.at, watched},
-      leases{time(of), port, operations,
+      watched{*link, around.in, around.account},
+      port{around, of.at, watched},
+      leases{of.at, port, operations,
              [this, h = &of.at](const lease_core::lease_record_ptr& lease) {
                // As client_core::announce_loss.
                sets.lost(*lease);
@@ -25,7 +22,7 @@ client::process::process(surroundings& around, client& of)
                  h->defer_callback([this, lease] { leases.after_loss(lease); });
                });
              }},
-      sets{time(of), leases, operations} {}
+      sets{of.at, leases, operations} {}
 
 client::client(surroundings& around, std::uint8_t number, clock boot, clock wall, duration latency,
                std::size_t users)
@@ -44,8 +41,7 @@ void client::start() {
     at.turn([this] { process_->users.back().live(); });
   }
   if (campaigns) {
-    process_->of_election.emplace(around_, at, process_->leases, process_->operations, process_->port,
-                                  process_->time(*this));
+    process_->of_election.emplace(around_, at, process_->leases, process_->operations, process_->port, at);
     at.turn([this] { process_->of_election->live(); });
   }
   if (around_.requests != nullptr) start_requests();

@@ -4,12 +4,11 @@
 #include <memory>
 #include <optional>
 
-#include "bent/set_claims.hpp"
 #include "lease/lease_manager.hpp"
+#include "lease/set_claims.hpp"
 #include "simulation/candidate_user.hpp"
 #include "simulation/host.hpp"
 #include "simulation/line.hpp"
-#include "simulation/mutant_ports.hpp"
 #include "simulation/release_asker.hpp"
 #include "simulation/set_user.hpp"
 #include "simulation/surroundings.hpp"
@@ -49,19 +48,13 @@ class client {
   /// The order is that of building, so each outlives what is built on it.
   struct process {
     process(surroundings& around, client& of);
-    [[nodiscard]] store::scheduler& time(client& of) {
-      return seams.time ? *seams.time : static_cast<store::scheduler&>(of.at);
-    }
 
     std::unique_ptr<tickets::link> link;
-    std::unique_ptr<tickets::link> spoiled;
     watched_link watched;
-    std::unique_ptr<store::port> driver;
-    spoiled_seams seams;
     watched_port port;
     lease_core::operations operations;
     lease_core::lease_manager leases;
-    bent_lease::set_claims sets;
+    lease_core::set_claims sets;
     std::deque<user> users;
     std::optional<set_user> of_several;  // names at once
     std::optional<candidate_user> of_election;

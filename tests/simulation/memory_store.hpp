@@ -19,15 +19,11 @@ class memory_store final : public simulated_store, private counter {
   std::unique_ptr<tickets::link> connect(host& from, line& over, duration reply_limit) override;
   void notify_all(const store::notification& n) override { counter::notify_all(n); }
   void heal() override { careless = false; }
-  [[nodiscard]] ledger::terms terms() const override { return {}; }
-  [[nodiscard]] bool clock_goes_back() const override { return false; }
   std::vector<standing> claims() override;
   void restart() override { end_process(); }
-  std::optional<std::size_t> evict() override { return std::nullopt; }
   void remember() override { former_ = table_; }
   void fall_back() override { table_ = former_; }
   void forget() override { table_ = {}; }
-  std::string damage() override { return {}; }
 
  private:
   outcome carry_out(const tickets::request& request, const owner_id& client,

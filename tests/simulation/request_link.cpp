@@ -1,7 +1,13 @@
 #include "simulation/request_link.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <variant>
+#include <vector>
+
+#include "simulation/is_bent.hpp"
+#include "support/request_form.hpp"
 
 namespace holdfast::sim {
 
@@ -10,6 +16,19 @@ namespace {
 bool writes(const tickets::request& request) {
   return !std::holds_alternative<tickets::inspect>(request) &&
          !std::holds_alternative<tickets::list>(request);
+}
+
+/// What the mutant of a victim says instead.
+std::optional<tickets::reply> nothing_found_by(const tickets::request& request) {
+  using test::task;
+  switch (test::task_of(request)) {
+    case task::acquire: return tickets::refused{};
+    case task::renew: return tickets::kept{std::vector<bool>(std::get<tickets::renew>(request).holds.size())};
+    case task::force_release:
+    case task::inspect:
+    case task::list: return std::nullopt;
+    default: return tickets::nothing{};
+  }
 }
 
 }  // namespace
@@ -51,7 +70,9 @@ counter::outcome counter::refuse(const tickets::request& request, const owner_id
   account->refused(test::form_of(request), reason);
   // What it had done until then is undone.
   if (in->chance.one_in(2)) carry_out_in_vain(request, client);
-  return reason;
+  if (!is_bent(mutant::victim_means_no) || !is_victims(reason)) return reason;
+  const auto found = nothing_found_by(request);
+  return found ? outcome{*found} : outcome{std::move(reason)};
 }
 
 request_link::request_link(counter& to, host& from, line& over, duration reply_limit)

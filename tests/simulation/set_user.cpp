@@ -80,7 +80,7 @@ void set_user::ask(std::vector<store::claim> claims, std::optional<duration> lim
   std::optional<store::time_point> until;
   if (limit) until = host_.now() + *limit;
   claim_ = 0;  // nothing answers within the call
-  claim_ = sets_.acquire(std::move(claims), until, [this](bent_lease::set_taken t) {
+  claim_ = sets_.acquire(std::move(claims), until, [this](lease_core::set_taken t) {
     if (const auto* all = std::get_if<std::vector<lease_record_ptr>>(&t)) {
       const auto is_held = [&](const lease_record_ptr& l) { return l->held_at(host_.now()); };
       if (!std::ranges::all_of(*all, is_held)) around_.in.violated("a set has a name that it does not hold");
@@ -89,7 +89,7 @@ void set_user::ask(std::vector<store::claim> claims, std::optional<duration> lim
   });
 }
 
-void set_user::on_taken(const bent_lease::set_taken& t) {
+void set_user::on_taken(const lease_core::set_taken& t) {
   claim_.reset();
   around_.in.note("answered several", host_.number(), kind_of(t));
   if (const auto* all = std::get_if<std::vector<lease_record_ptr>>(&t)) return hold(*all);

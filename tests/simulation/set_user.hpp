@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "bent/set_claims.hpp"
+#include "lease/set_claims.hpp"
 #include "simulation/host.hpp"
 #include "simulation/surroundings.hpp"
 
@@ -15,7 +15,7 @@ namespace holdfast::sim {
 /// them, and unlocks the others. Otherwise as a user.
 class set_user {
  public:
-  set_user(surroundings& around, host& at, lease_core::lease_manager& leases, bent_lease::set_claims& through,
+  set_user(surroundings& around, host& at, lease_core::lease_manager& leases, lease_core::set_claims& through,
            lease_core::operations& all)
       : around_{around}, host_{at}, leases_{leases}, sets_{through}, operations_{all} {}
 
@@ -34,7 +34,7 @@ class set_user {
   void claim();
   void claim_last();
   void ask(std::vector<store::claim> claims, std::optional<duration> limit);
-  void on_taken(const bent_lease::set_taken& t);
+  void on_taken(const lease_core::set_taken& t);
   void hold(const std::vector<lease_record_ptr>& all);
   void release();
   void on_lost(const lease_core::lease_record& lease, instant since);
@@ -43,7 +43,7 @@ class set_user {
   surroundings& around_;
   host& host_;
   lease_core::lease_manager& leases_;
-  bent_lease::set_claims& sets_;
+  lease_core::set_claims& sets_;
   lease_core::operations& operations_;
   std::optional<lease_core::op_id> claim_;
   std::vector<lease_record_ptr> held_;

@@ -15,7 +15,8 @@
 namespace holdfast::sim {
 
 /// A store, as a world needs it: the real protocol over a server that can be looked into, and can lose what
-/// it knows. One serves many worlds, one after the other.
+/// it knows. One serves many worlds, one after the other. What a store does not have, or what its own world
+/// does otherwise, is empty here.
 class simulated_store {
  public:
   simulated_store() = default;
@@ -27,16 +28,16 @@ class simulated_store {
   bool empties_without_restart = false;
 
   /// Begins a world, empty but for what belongs to others.
-  virtual void begin(scene& in, site& at, ledger& account) = 0;
+  virtual void begin(scene& /*in*/, site& /*at*/, ledger& /*account*/) {}
   /// A client's link.
   /// \param reply_limit how long a request may go without an answer before the connection is given up.
   [[nodiscard]] virtual std::unique_ptr<tickets::link> connect(host& from, line& over,
                                                                duration reply_limit) = 0;
   /// The notifications on their way are as safe as the way is now; from here on, none gets lost.
-  virtual void heal() = 0;
+  virtual void heal() {}
 
   /// Somebody who may send notifications, and nothing else, sends one to every client: it may be false.
-  virtual void notify_all(const store::notification& n) = 0;
+  virtual void notify_all(const store::notification& /*n*/) {}
 
   /// Where clients of others that share its names ask; null, where there are none.
   [[nodiscard]] virtual foreign_commands* commands_for_foreign_clients() { return nullptr; }
@@ -56,12 +57,12 @@ class simulated_store {
   virtual void hold_back_replicas_until(instant /*when*/) {}
 
   /// What its clock and its grants are like.
-  [[nodiscard]] virtual ledger::terms terms() const = 0;
+  [[nodiscard]] virtual ledger::terms terms() const { return {}; }
   /// Whether the clock that ends claims can be set back at all.
-  [[nodiscard]] virtual bool clock_goes_back() const = 0;
-  [[nodiscard]] virtual std::vector<standing> claims() = 0;
+  [[nodiscard]] virtual bool clock_goes_back() const { return false; }
+  [[nodiscard]] virtual std::vector<standing> claims() { return {}; }
   /// Its process ends; connections, and what is not data, go with it.
-  virtual void restart() = 0;
+  virtual void restart() {}
   /// The same, and a replica takes its place.
   virtual void fail_over() { restart(); }
   /// How long a server of this world grants nothing that may have forgotten grants; zero: it grants at once.
@@ -77,17 +78,17 @@ class simulated_store {
   [[nodiscard]] virtual bool leads_to_next(const line& /*way*/) { return false; }
   /// Throws away something that it was not told to. \return of which name; empty, where stores do not do
   /// that.
-  [[nodiscard]] virtual std::optional<std::size_t> evict() = 0;
+  [[nodiscard]] virtual std::optional<std::size_t> evict() { return std::nullopt; }
   /// Takes note of what is there, for a server that will come back with that.
-  virtual void remember() = 0;
+  virtual void remember() {}
   /// Likewise, for the replica that will take over: it has acknowledged nothing that is written from now on.
   virtual void remember_as_replica() { remember(); }
   /// How many replicas have to acknowledge a grant in this world.
   [[nodiscard]] virtual unsigned replicas() const { return 0; }
-  virtual void fall_back() = 0;
-  virtual void forget() = 0;
+  virtual void fall_back() {}
+  virtual void forget() {}
   /// What has happened to what is not ours; empty: nothing.
-  [[nodiscard]] virtual std::string damage() = 0;
+  [[nodiscard]] virtual std::string damage() { return {}; }
 };
 
 }  // namespace holdfast::sim

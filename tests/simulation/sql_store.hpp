@@ -29,13 +29,11 @@ class sql_store final : public simulated_store, private counter {
   void refuse_until(instant when) override { faults_.refuse_until(when); }
   void contend_until(instant when) override { faults_.contend_until(when); }
   void break_off_until(instant when) override { faults_.break_off_until(when); }
-  [[nodiscard]] ledger::terms terms() const override { return {}; }
   /// It is CLOCK_BOOTTIME. (By a clock that could, a waiter that had died and was passed over would live
   /// again among the holders, as long as its row is there.)
   [[nodiscard]] bool clock_goes_back() const override { return false; }
   std::vector<standing> claims() override { return tables_->claims(); }
   void restart() override { end_process(); }
-  std::optional<std::size_t> evict() override { return std::nullopt; }
   void remember() override { tables_->remember(); }
   void fall_back() override { tables_->fall_back(); }
   void forget() override { tables_->forget(); }

@@ -29,7 +29,7 @@ bool is_certain(const store::acquired& result) {
 void watched_port::acquire(store::claim_ptr claim, store::handler<store::acquired> done) {
   const owner_id owner = claim->owner;
   around_.account.asks(owner, host_);
-  port_shell::acquire(std::move(claim), [this, owner, done = std::move(done)](store::acquired result) {
+  driver::acquire(std::move(claim), [this, owner, done = std::move(done)](store::acquired result) {
     around_.account.asks_no_longer(owner);
     if (!std::holds_alternative<store::granted>(result)) require_gone(owner);
     if (is_certain(result)) around_.account.told_to_have_failed(owner);
@@ -42,14 +42,14 @@ void watched_port::acquire(store::claim_ptr claim, store::handler<store::acquire
 
 void watched_port::cancel(const owner_id& owner) {
   around_.account.asks_no_longer(owner);
-  port_shell::cancel(owner);
+  driver::cancel(owner);
   require_gone(owner);
 }
 
 void watched_port::renew(std::vector<store::hold> holds, store::time_point answer_by,
                          store::handler<store::renewals> done) {
   host_.sent_renewal();
-  port_shell::renew(std::move(holds), answer_by, [this, done = std::move(done)](store::renewals each) {
+  driver::renew(std::move(holds), answer_by, [this, done = std::move(done)](store::renewals each) {
     around_.sees.before_renewal(host_);
     done(std::move(each));
     around_.sees.renewed(host_);
@@ -59,7 +59,7 @@ void watched_port::renew(std::vector<store::hold> holds, store::time_point answe
 void watched_port::release(store::hold hold, store::time_point give_up,
                            store::handler<store::released> done) {
   const owner_id owner = hold.owner;
-  port_shell::release(std::move(hold), give_up, [this, owner, give_up, done = std::move(done)](auto outcome) {
+  driver::release(std::move(hold), give_up, [this, owner, give_up, done = std::move(done)](auto outcome) {
     const bool could_try_again = host_.now() + next_try < give_up && !over_.is_refused(owner);
     if (outcome == store::released::unknown && could_try_again) {
       around_.in.violated("a release was given up while it could be tried again: " + owner.hex());
@@ -71,9 +71,11 @@ void watched_port::release(store::hold hold, store::time_point give_up,
 
 void watched_port::expire_at(store::hold hold, store::time_point until, store::time_point give_up,
                              store::handler<store::released> done) {
+  if (until == store::time_point{})
+    return driver::expire_at(std::move(hold), until, give_up, std::move(done));
   const instant since = around_.in.now;
   const instant end = host_.true_time_of(until);
-  port_shell::expire_at(hold, until, give_up, [this, hold, since, end, done = std::move(done)](auto outcome) {
+  driver::expire_at(hold, until, give_up, [this, hold, since, end, done = std::move(done)](auto outcome) {
     if (outcome == store::released::done && around_.in.now + 5ms < end && is_calm(hold, since) &&
         !around_.account.may_have(hold)) {
       around_.in.violated("a hold that has to rest is not at the store: " + hold.owner.hex());
@@ -97,8 +99,8 @@ bool watched_port::is_calm(const store::hold& hold, instant since) const {
 }
 
 void watched_port::on_session(const std::function<void()>& extended) {
-  if (!extended) return port_shell::on_session(extended);
-  port_shell::on_session([this, extended] {
+  if (!extended) return driver::on_session(extended);
+  driver::on_session([this, extended] {
     around_.sees.before_renewal(host_);
     extended();
     around_.sees.renewed(host_);
@@ -114,7 +116,7 @@ void watched_port::require_gone(const owner_id& owner) {
 }
 
 watched_link::watched_link(tickets::link& inner, scene& in, const ledger& account)
-    : link_shell{inner}, in_{in}, account_{account} {
+    : inner_{inner}, in_{in}, account_{account} {
   inner_.on_gap([this] {
     if (missed_) missed_();
     require_looks();
@@ -131,7 +133,7 @@ void watched_link::send(tickets::request request, on_reply done) {
   const bool claims =
       form.kind == test::task::acquire || form.kind == test::task::find || form.kind == test::task::look;
   waiting_.erase(owner);
-  link_shell::send(std::move(request), [this, owner, claims, done = std::move(done)](outcome o) {
+  inner_.send(std::move(request), [this, owner, claims, done = std::move(done)](outcome o) {
     heard(owner, claims, o);
     done(std::move(o));
   });

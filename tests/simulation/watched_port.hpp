@@ -2,24 +2,40 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
+#include "core/link.hpp"
+#include "core/port.hpp"
+#include "core/request.hpp"
+#include "runtime/driver.hpp"
 #include "simulation/host.hpp"
-#include "simulation/link_shell.hpp"
-#include "simulation/port_shell.hpp"
 #include "simulation/surroundings.hpp"
 
 namespace holdfast::sim {
 
 /// Holds a client to it that nothing is renewed that it has given back, and that who waits looks as soon as
 /// there is a connection again.
-class watched_link final : public link_shell {
+class watched_link final : public tickets::link {
  public:
   watched_link(tickets::link& inner, scene& in, const ledger& account);
 
   void send(tickets::request request, on_reply done) override;
   void on_gap(const std::function<void()>& missed) override { missed_ = missed; }
+  void on_notifications(on_notification handler) override { inner_.on_notifications(std::move(handler)); }
+  std::shared_ptr<void> watch(store::watched target, std::function<void()> changed) override {
+    return inner_.watch(std::move(target), std::move(changed));
+  }
+  [[nodiscard]] std::optional<store::time_point> session_until() const override {
+    return inner_.session_until();
+  }
+  void on_session(const std::function<void()>& extended) override { inner_.on_session(extended); }
+  bool drive() override { return inner_.drive(); }
+  void kick() override { inner_.kick(); }
+  void help(store::caller& caller) override { inner_.help(caller); }
   /// Whether the store has refused it a request so that no other try is worth it.
   [[nodiscard]] bool is_refused(const owner_id& owner) const { return refused_.contains(owner); }
 
@@ -27,6 +43,7 @@ class watched_link final : public link_shell {
   void heard(const owner_id& owner, bool claims, const outcome& o);
   void require_looks();
 
+  tickets::link& inner_;
   scene& in_;
   const ledger& account_;
   std::function<void()> missed_;
@@ -36,10 +53,10 @@ class watched_link final : public link_shell {
 };
 
 /// Sees what a client's core asks of its port, and what it hears: for what has to be true afterwards.
-class watched_port final : public port_shell {
+class watched_port final : public runtime::driver {
  public:
-  watched_port(store::port& inner, surroundings& around, host& at, const watched_link& over)
-      : port_shell{inner}, around_{around}, host_{at}, over_{over} {}
+  watched_port(surroundings& around, host& at, watched_link& over)
+      : driver{at, over}, around_{around}, host_{at}, over_{over} {}
 
   void acquire(store::claim_ptr claim, store::handler<store::acquired> done) override;
   void cancel(const owner_id& owner) override;

@@ -6,7 +6,7 @@
 #include "simulation/client_group.hpp"
 #include "simulation/foreign_client.hpp"
 #include "simulation/forger.hpp"
-#include "simulation/quorum/is_bent.hpp"
+#include "simulation/is_bent.hpp"
 #include "simulation/rates.hpp"
 
 namespace holdfast::sim {

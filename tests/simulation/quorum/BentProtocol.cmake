@@ -1,28 +1,5 @@
-# A copy of stores/quorum/protocol with mutants in it, for test_sim. As in the scripts, a mutant is a replaced text, which
-# has to occur exactly once. One copy serves all mutants: each asks which of them this run has.
-
-set(protocol ${PROJECT_SOURCE_DIR}/src/stores/quorum/protocol)
-set(bent_root ${CMAKE_CURRENT_BINARY_DIR}/bent)
-file(GLOB protocol_files CONFIGURE_DEPENDS ${protocol}/*.cpp ${protocol}/*.hpp)
-list(FILTER protocol_files EXCLUDE REGEX "/ballots\\.") # the servers are the same
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${protocol_files})
-foreach(file IN LISTS protocol_files)
-  cmake_path(GET file FILENAME name)
-  file(READ ${file} text_of_${name})
-endforeach()
-
-# bend(file FROM text TO text)
-function(bend FILE)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "FROM;TO" "")
-  set(text "${text_of_${FILE}}")
-  string(FIND "${text}" "${ARG_FROM}" first)
-  string(FIND "${text}" "${ARG_FROM}" last REVERSE)
-  if(first EQUAL -1 OR NOT first EQUAL last)
-    message(FATAL_ERROR "A mutant does not fit ${FILE} any more:\n${ARG_FROM}")
-  endif()
-  string(REPLACE "${ARG_FROM}" "${ARG_TO}" text "${text}")
-  set(text_of_${FILE} "${text}" PARENT_SCOPE)
-endfunction()
+# Mutants of stores/quorum/protocol: see ../BentCopy.cmake.
+set(bent_folder stores/quorum/protocol)
 
 # A vote counts beyond its server's deadline, as long as another is younger; and, apart from that, while it is given back.
 bend(contender.hpp
@@ -144,20 +121,3 @@ bend(place_in_time.cpp
   FROM [=[*middle + ahead;]=]
   TO [=[*middle + ahead +
       (is_bent(mutant::number_far_ahead) && now.time_since_epoch().count() % 16 == 0 ? 10s : 0s);]=])
-
-set(bent_files)
-foreach(file IN LISTS protocol_files)
-  cmake_path(GET file FILENAME name)
-  string(REPLACE "\"stores/quorum/protocol/" "\"bent/" text "${text_of_${name}}")
-  string(REPLACE "\"bent/ballots.hpp" "\"stores/quorum/protocol/ballots.hpp" text "${text}")
-  string(REPLACE "namespace holdfast::quorum {" "namespace holdfast::bent_quorum {\n\nusing sim::is_bent;\nusing sim::mutant;\n"
-    text "${text}")
-  string(REPLACE "#include \"bent/" "#include \"simulation/quorum/is_bent.hpp\"\n#include \"bent/" text "${text}")
-  if(name MATCHES "hpp$")
-    string(REPLACE "#pragma once\n" "#pragma once\n\n#include \"simulation/quorum/is_bent.hpp\"\n" text "${text}")
-  endif()
-  file(CONFIGURE OUTPUT ${bent_root}/bent/${name} CONTENT "${text}" @ONLY)
-  if(name MATCHES "cpp$")
-    list(APPEND bent_files ${bent_root}/bent/${name})
-  endif()
-endforeach()

@@ -24,8 +24,7 @@ struct quorum_server {
 
 /// A client's link to its servers, wired as by stores/quorum/link. Where servers keep the set of their
 /// clients, the client asks each for it on its first connection; on a later one it does not.
-template <class Coordinator, class Transport>
-class quorum_link final : public tickets::link, private Transport {
+class quorum_link final : public tickets::link, private quorum::transport {
  public:
   using on_reply = tickets::link::on_reply;
   struct terms {
@@ -133,7 +132,7 @@ class quorum_link final : public tickets::link, private Transport {
   on_notification on_notification_;
   std::function<void()> missed_;
   const bool keeps_sets_;
-  Coordinator coordinator_;
+  quorum::coordinator coordinator_;
 };
 
 }  // namespace holdfast::sim

@@ -5,8 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "bent/coordinator.hpp"
-#include "simulation/quorum/is_bent.hpp"
+#include "simulation/is_bent.hpp"
 #include "simulation/quorum/quorum_link.hpp"
 
 namespace holdfast::sim {
@@ -59,14 +58,9 @@ std::unique_ptr<tickets::link> quorum_store::connect(host& from, line& /*over*/,
   const duration oldest = nodes_.front().server.oldest_number();
   const duration furthest = redis::dialect::furthest_number;
   const bool keeps_sets = named != named_.end();
-  if (with_ != mutant::none) {  // the copy that BentProtocol.cmake makes
-    using link = quorum_link<bent_quorum::coordinator, bent_quorum::transport>;
-    return std::make_unique<link>(from, std::move(servers),
-                                  link::terms{silence_, oldest, furthest, grain_, keeps_sets, on_delivery});
-  }
-  using link = quorum_link<quorum::coordinator, quorum::transport>;
-  return std::make_unique<link>(from, std::move(servers),
-                                link::terms{silence_, oldest, furthest, grain_, keeps_sets, on_delivery});
+  return std::make_unique<quorum_link>(
+      from, std::move(servers),
+      quorum_link::terms{silence_, oldest, furthest, grain_, keeps_sets, on_delivery});
 }
 
 std::size_t quorum_store::count_of_grants(std::size_t name, const owner_id& owner) {

@@ -57,21 +57,13 @@ class quorum_store final : public simulated_store {
   [[nodiscard]] std::map<std::uint8_t, std::deque<line>>& ways() { return ways_; }
   [[nodiscard]] std::size_t count_of_grants(std::size_t name, const owner_id& owner);
 
-  void begin(scene& /*in*/, site& /*at*/, ledger& /*account*/) override {}
   std::unique_ptr<tickets::link> connect(host& from, line& over, duration reply_limit) override;
   void notify_all(const store::notification& n) override;
   void heal() override;
   [[nodiscard]] bool is_a_server() const override { return true; }
-  [[nodiscard]] ledger::terms terms() const override { return {}; }
-  [[nodiscard]] bool clock_goes_back() const override { return false; }
   /// Of all servers.
   [[nodiscard]] std::vector<standing> claims() override;
-  void restart() override {}
   [[nodiscard]] duration guard() const override { return nodes_.front().server.guard(); }
-  std::optional<std::size_t> evict() override { return std::nullopt; }
-  void remember() override {}
-  void fall_back() override {}
-  void forget() override {}
   std::string damage() override;
 
  private:

@@ -14,11 +14,9 @@ actor::actor(surroundings& around, std::uint8_t number)
       way{around.in, at, around.server, 1ms},
       around_{around},
       link_{around.store.connect(at, way, around.reply_limit)},
-      driver_{driver_of(around.with, at, *link_)},
-      seams_{spoiled_core(around.with, at, *driver_)},
+      driver_{at, *link_},
       leases_{std::make_unique<lease_core::lease_manager>(
-          at, seams_.port ? *seams_.port : *driver_, operations_,
-          [this](const lease_core::lease_record_ptr& lease) {
+          at, driver_, operations_, [this](const lease_core::lease_record_ptr& lease) {
             at.defer_callback([this, lease] { leases_->after_loss(lease); });
           })} {}
 

@@ -10,9 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "core/port.hpp"
 #include "lease/lease_manager.hpp"
-#include "simulation/mutant_ports.hpp"
+#include "runtime/driver.hpp"
 #include "simulation/outcome.hpp"
 #include "simulation/quorum/quorum_store.hpp"
 #include "simulation/surroundings.hpp"
@@ -42,11 +41,10 @@ class actor {
   [[nodiscard]] fencing_token token() const { return lease_ ? lease_->hold.token : fencing_token{}; }
   /// What a look at the name says, once it has answered.
   void look() {
-    driver_->inspect(name_of(0), 0, at.now() + std::chrono::seconds{2},
-                     [this](const store::inspected& answer) {
-                       if (const auto* state = std::get_if<std::optional<lock_state>>(&answer))
-                         seen_ = *state;
-                     });
+    driver_.inspect(name_of(0), 0, at.now() + std::chrono::seconds{2},
+                    [this](const store::inspected& answer) {
+                      if (const auto* state = std::get_if<std::optional<lock_state>>(&answer)) seen_ = *state;
+                    });
   }
   /// Whether the last look has shown its hold, by its token.
   [[nodiscard]] bool is_shown() const {
@@ -66,8 +64,7 @@ class actor {
 
   surroundings& around_;
   std::unique_ptr<tickets::link> link_;
-  std::unique_ptr<store::port> driver_;
-  spoiled_seams seams_;
+  runtime::driver driver_;
   lease_core::operations operations_;
   std::unique_ptr<lease_core::lease_manager> leases_;
   lease_core::lease_record_ptr lease_;

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "simulation/client_group.hpp"
-#include "simulation/quorum/is_bent.hpp"
+#include "simulation/is_bent.hpp"
 #include "simulation/rates.hpp"
 #include "simulation/request_watch.hpp"
 #include "simulation/world.hpp"

@@ -18,7 +18,6 @@ class zookeeper_store final : public simulated_store {
     options_.alias = [this](const owner_id& owner) { return counts_.alias_of(owner); };
   }
 
-  void begin(scene& /*in*/, site& /*at*/, ledger& /*account*/) override {}
   std::unique_ptr<tickets::link> connect(host& from, line& over, duration /*reply_limit*/) override {
     auto link = std::make_unique<zookeeper_link>(servers_, in_, from, over, options_);
     link->observe_notification = [this](const store::notification& n) { counts_.notified(n); };
@@ -27,18 +26,6 @@ class zookeeper_store final : public simulated_store {
     };
     return link;
   }
-  /// They come from the servers alone.
-  void notify_all(const store::notification& /*n*/) override {}
-  void heal() override {}
-  [[nodiscard]] ledger::terms terms() const override { return {}; }
-  [[nodiscard]] bool clock_goes_back() const override { return false; }
-  [[nodiscard]] std::vector<standing> claims() override { return {}; }
-  void restart() override {}
-  std::optional<std::size_t> evict() override { return std::nullopt; }
-  void remember() override {}
-  void fall_back() override {}
-  void forget() override {}
-  std::string damage() override { return {}; }
 
  private:
   scene& in_;
