@@ -17,8 +17,10 @@ using testing::HasSubstr;
 
 class run_stays : public command_test {
  protected:
+  /// Its renewals, the first after a third of the ttl, are what finds out that the hold has ended.
   std::unique_ptr<process> start_job(const std::string& least, const std::string& job) {
-    return start({"run", "job", "--at-least", least, "--store", server_.url(), "--", "sh", "-c", job});
+    return start(
+        {"run", "job", "--ttl", "3s", "--at-least", least, "--store", server_.url(), "--", "sh", "-c", job});
   }
   result try_once() {
     return holdfast({"run", "job", "--wait", "0", "--store", server_.url(), "--", "true"});
