@@ -13,6 +13,13 @@ namespace holdfast::test {
 
 namespace {
 
+/// That a text begins with.
+std::int64_t number_in(std::string_view text) {
+  std::int64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
 using namespace std::chrono_literals;
 
 constexpr auto wait_limit = 60s;  // far longer than a start takes on a loaded machine
@@ -124,11 +131,20 @@ std::string redis_server::info_text(std::string_view field) {
   return all.substr(value, all.find("\r\n", value) - value);
 }
 
-std::int64_t redis_server::info(std::string_view field) {
-  const auto text = info_text(field);
-  std::int64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
+std::int64_t redis_server::info(std::string_view field) { return number_in(info_text(field)); }
+
+std::int64_t redis_server::calls(std::string_view command) {
+  const auto all = ask({"INFO", "commandstats"});
+  const auto field = "cmdstat_" + std::string{command} + ":calls=";
+  const auto at = all.find(field);
+  return at == std::string::npos ? 0 : number_in(std::string_view{all}.substr(at + field.size()));
+}
+
+void redis_server::await_replicas(int count) {
+  const auto all = std::to_string(count);
+  do {
+    ask({"SET", "first", "write"});
+  } while (ask({"WAIT", all, "100"}) != all);
 }
 
 void redis_server::forget_start(const std::string& prefix) {

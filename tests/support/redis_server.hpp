@@ -80,6 +80,10 @@ class redis_server {
   /// Says of the failover guard that it is over, for locks with that prefix: as if the server had been there
   /// for long.
   void forget_start(const std::string& prefix = "holdfast:");
+  /// How often a command was carried out: "client|kill". Zero since CONFIG RESETSTAT.
+  [[nodiscard]] std::int64_t calls(std::string_view command);
+  /// Returns when so many replicas have what is written now.
+  void await_replicas(int count);
   void replicate(const redis_server& primary) { replicate(primary.port()); }
   /// The same through a proxy.
   void replicate(std::uint16_t primary_port);

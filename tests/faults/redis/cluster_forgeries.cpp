@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "faults/hostile_bytes.hpp"
+#include "faults/redis/bulk.hpp"
 #include "faults/redis/cluster.hpp"
 #include "support/fake_redis.hpp"
 #include "support/reserved_port.hpp"
@@ -18,10 +19,6 @@ namespace {
 
 using testing::AnyOf;
 using testing::HasSubstr;
-
-std::string bulk(std::string_view text) {
-  return "$" + std::to_string(text.size()) + "\r\n" + std::string{text} + "\r\n";
-}
 
 /// A range of slots, as CLUSTER SLOTS lists it.
 std::string range(std::int64_t first, std::int64_t last, const std::string& host, std::int64_t port) {

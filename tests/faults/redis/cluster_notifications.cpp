@@ -1,7 +1,9 @@
 // Notifications in a Redis Cluster stay within the shard of the lock: the other shards do no work for it.
 
-#include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <future>
+#include <string>
 
 #include "faults/redis/cluster.hpp"
 
@@ -12,21 +14,14 @@ class redis_cluster_notifications : public on_cluster {
  protected:
   static constexpr int hand_overs = 100;
 
-  /// The number behind that field; zero where there is none.
-  [[nodiscard]] std::int64_t number_at(std::size_t node, const std::vector<std::string>& question,
-                                       const std::string& field) {
-    const std::string all = nodes_.node(node).ask(question);
-    const auto at = all.find(field);
-    std::int64_t number = 0;
-    if (at != std::string::npos)
-      std::from_chars(all.data() + at + field.size(), all.data() + all.size(), number);
-    return number;
-  }
   [[nodiscard]] std::int64_t calls_of(std::size_t node, const std::string& command) {
-    return number_at(node, {"INFO", "commandstats"}, "cmdstat_" + command + ":calls=");
+    return nodes_.node(node).calls(command);
   }
   [[nodiscard]] std::int64_t bus_messages_of(std::size_t node, const std::string& kind) {
-    return number_at(node, {"CLUSTER", "INFO"}, "cluster_stats_messages_" + kind + ':');
+    const std::string all = nodes_.node(node).ask({"CLUSTER", "INFO"});
+    const std::string field = "cluster_stats_messages_" + kind + ':';
+    const auto at = all.find(field);
+    return at == std::string::npos ? 0 : std::stoll(all.substr(at + field.size()));
   }
 
   /// Two clients hold in turns: each waits while the other one holds.

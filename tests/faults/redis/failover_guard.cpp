@@ -42,11 +42,7 @@ class redis_guard : public testing::Test {
     replica_.replicate(line_.port());
     catch_up();
   }
-  void catch_up() {
-    do {
-      primary_.ask({"SET", "first", "write"});
-    } while (primary_.ask({"WAIT", "1", "100"}) != "1");
-  }
+  void catch_up() { primary_.await_replicas(1); }
   void cut_replica_off() { line_.interfere(direction::to_client, {.swallow = true}); }
   /// The primary dies, and the replica takes its place, with what it has received.
   void fail_over() {
@@ -239,9 +235,7 @@ TEST(redis_guard_of_clocks, has_tokens_rise_over_a_failover) {
   primary.set_clock(4s);
   replica.replicate(primary);
   primary.forget_start();
-  do {
-    primary.ask({"SET", "first", "write"});
-  } while (primary.ask({"WAIT", "1", "100"}) != "1");
+  primary.await_replicas(1);
   client locks{primary.guarded_url(with_guard)};
   replica.stop();
   primary.ask({"CLIENT", "KILL", "TYPE", "replica"});

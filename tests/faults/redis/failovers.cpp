@@ -16,9 +16,7 @@ class redis_failovers : public testing::Test {
   redis_failovers() {
     lead_to(former_);
     next_.replicate(former_);
-    do {
-      former_.ask({"SET", "first", "write"});
-    } while (former_.ask({"WAIT", "1", "100"}) != "1");
+    former_.await_replicas(1);
   }
 
   /// From now on the URL means that server, as a host's name does. Connections that there are stay.

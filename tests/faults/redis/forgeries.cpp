@@ -10,6 +10,7 @@
 
 #include "faults/faults.hpp"
 #include "faults/hostile_bytes.hpp"
+#include "faults/redis/bulk.hpp"
 #include "support/fault_proxy.hpp"
 #include "support/redis_server.hpp"
 
@@ -21,10 +22,6 @@ using test::fault_proxy;
 /// What is left behind on a bad line, or stands there by its own claim alone, is soon over.
 lock_options brief() {
   return lock_options{}.ttl(300ms).wait_limit(100ms).retry(retry_policy{}.limit(60ms).longest(20ms));
-}
-
-std::string bulk(std::string_view text) {
-  return "$" + std::to_string(text.size()) + "\r\n" + std::string{text} + "\r\n";
 }
 
 class redis_forgeries : public testing::Test {

@@ -1,5 +1,6 @@
 // replicas=N with real replicas: a grant is believed when they have it, and given back when they do not.
 
+#include <cstdint>
 #include <future>
 #include <thread>
 
@@ -20,9 +21,7 @@ class redis_replicas : public testing::Test {
   redis_replicas() {
     far_.replicate(line_.port());
     near_.replicate(primary_);
-    do {
-      primary_.ask({"SET", "first", "write"});
-    } while (primary_.ask({"WAIT", "2", "100"}) != "2");
+    primary_.await_replicas(2);
     primary_.ask({"DEL", "first"});
     primary_.ask({"CONFIG", "RESETSTAT"});
   }
@@ -35,12 +34,7 @@ class redis_replicas : public testing::Test {
     return server.ask({"GET", key});
   }
   /// How often replicas were waited for, since the scene was set.
-  int waits() {
-    const auto all = primary_.ask({"INFO", "commandstats"});
-    const std::string field = "cmdstat_wait:calls=";
-    const auto at = all.find(field);
-    return at == std::string::npos ? 0 : std::stoi(all.substr(at + field.size()));
-  }
+  std::int64_t waits() { return primary_.calls("wait"); }
   /// A name that was used, and that nobody holds or waits for.
   void expect_nothing_left() {
     await([&] { return client{primary_.url()}.list().empty(); }, "a waiter has not withdrawn, behind us");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <iterator>
 #include <string>
@@ -33,12 +34,7 @@ class on_sentinels : public testing::Test {
                          std::filesystem::directory_iterator{});
   }
   /// How often clients have introduced themselves to a server. Sentinels and replicas do not.
-  static int introductions(test::redis_server& server) {
-    const auto all = server.ask({"INFO", "commandstats"});
-    const std::string field = "cmdstat_hello:calls=";
-    const auto at = all.find(field);
-    return at == std::string::npos ? 0 : std::stoi(all.substr(at + field.size()));
-  }
+  static std::int64_t introductions(test::redis_server& server) { return server.calls("hello"); }
   /// Clients that a Sentinel notifies of failovers, other Sentinels aside.
   static int subscribers(test::redis_server& sentinel) {
     const auto clients = sentinel.ask({"CLIENT", "LIST"});

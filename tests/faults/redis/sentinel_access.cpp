@@ -1,10 +1,7 @@
 // Which Sentinels and servers a client of a redis+sentinel: URL is let in to, and what it is told where it is
 // not.
 
-#include <fstream>
-#include <iterator>
-#include <sstream>
-
+#include "faults/redis/documented_user.hpp"
 #include "faults/redis/sentinel.hpp"
 #include "support/certificates.hpp"
 
@@ -20,19 +17,6 @@ failing try_to_lock(const std::string& url, const client_options& options = {}) 
     client locks{url, client_options{options}.flush_limit(0ms).locks(patient())};
     mutex{locks, "stock"}.lock();
   });
-}
-
-/// The user that docs/stores/redis.md tells operators to make on the Sentinels: the second such line.
-std::vector<std::string> documented_sentinel_user() {
-  std::ifstream page{HOLDFAST_DOCS "/stores/redis.md"};
-  int found = 0;
-  for (std::string line; std::getline(page, line);) {
-    std::istringstream text{line};
-    std::vector<std::string> arguments{std::istream_iterator<std::string>{text}, {}};
-    if (arguments.size() > 2 && arguments[0] == "ACL" && arguments[1] == "SETUSER" && ++found == 2)
-      return arguments;
-  }
-  return {};
 }
 
 class redis_sentinel_access : public on_sentinels {
@@ -75,7 +59,7 @@ TEST_F(redis_sentinel_access, is_refused_at_once_and_tells_no_password) {
 }
 
 TEST_F(redis_sentinel_access, needs_no_more_rights_at_a_sentinel_than_the_documents_list) {
-  const auto user = documented_sentinel_user();
+  const auto user = documented_user(2);
   ASSERT_GT(user.size(), 3U);
   for (std::size_t i = 0; i < group::count; ++i) {
     ASSERT_EQ(group_.sentinel(i).ask(user), "OK");

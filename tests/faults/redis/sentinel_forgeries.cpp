@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "faults/hostile_bytes.hpp"
+#include "faults/redis/bulk.hpp"
 #include "faults/redis/sentinel.hpp"
 #include "support/canned_server.hpp"
 #include "support/fault_proxy.hpp"
@@ -16,10 +17,6 @@ namespace {
 
 using test::canned_server;
 using test::fault_proxy;
-
-std::string bulk(std::string_view text) {
-  return "$" + std::to_string(text.size()) + "\r\n" + std::string{text} + "\r\n";
-}
 
 /// What a Sentinel answers to the greeting and to the question.
 std::string answer_of_sentinel(const std::string& host, const std::string& port) {
@@ -100,7 +97,7 @@ TEST_F(redis_sentinel_forgeries, of_a_sentinel_that_names_a_replica_do_not_keep_
   auto held = mutex{locks, "stock", lasting()}.acquire();
   await([&] { return subscribers(group_.sentinel(1)) + subscribers(group_.sentinel(2)) == 1; },
         "it stays subscribed to the liar");
-  const int before = introductions(group_.primary());
+  const auto before = introductions(group_.primary());
   EXPECT_LE(before, 4) << "connections that the lies have cost";
   group_.replicate();
   group_.fail_over();
@@ -137,7 +134,7 @@ class redis_forged_switches : public redis_sentinel_forgeries {
 TEST_F(redis_forged_switches, end_no_lease_and_cost_few_questions) {
   client locks{group_.url_at(ports_)};
   auto held = mutex{locks, "stock", lasting()}.acquire();
-  const int connections = introductions(group_.primary());
+  const auto connections = introductions(group_.primary());
   const auto begin = boot_clock::now();
   await([&] { return questions_ >= 24; }, "nobody asks");
   EXPECT_GT(boot_clock::now() - begin, 2s) << "questions are not bounded by time";

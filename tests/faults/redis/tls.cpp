@@ -2,17 +2,15 @@
 
 #include <array>
 #include <cerrno>
-#include <fstream>
 #include <future>
-#include <iterator>
 #include <mutex>
-#include <sstream>
 #include <string>
 #include <system_error>
 #include <unistd.h>
 #include <vector>
 
 #include "faults/faults.hpp"
+#include "faults/redis/documented_user.hpp"
 #include "faults/rotation.hpp"
 #include "support/canned_server.hpp"
 #include "support/child_process.hpp"
@@ -212,20 +210,9 @@ TEST(redis_access, tells_no_password_whatever_the_server_says_of_the_greeting) {
   }
 }
 
-/// The user that docs/stores/redis.md tells operators to make.
-std::vector<std::string> documented_user() {
-  std::ifstream page{HOLDFAST_DOCS "/stores/redis.md"};
-  for (std::string line; std::getline(page, line);) {
-    std::istringstream text{line};
-    std::vector<std::string> arguments{std::istream_iterator<std::string>{text}, {}};
-    if (arguments.size() > 2 && arguments[0] == "ACL" && arguments[1] == "SETUSER") return arguments;
-  }
-  return {};
-}
-
 TEST(redis_access, needs_no_more_rights_than_the_documents_list) {
   redis_server server;
-  const auto user = documented_user();
+  const auto user = documented_user(1);
   ASSERT_GT(user.size(), 3U);
   ASSERT_EQ(server.ask(user), "OK");
   server.forget_start();
