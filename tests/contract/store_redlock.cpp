@@ -1,14 +1,15 @@
-#include <atomic>
+#include <cstddef>
 
-#include "contract/stores.hpp"
+#include "contract/redis_store.hpp"
 #include "support/redis_quorum.hpp"
 
 namespace {
 
 using holdfast::contract::extent;
+using holdfast::contract::store_kind;
 using holdfast::test::redis_quorum;
+using store = holdfast::contract::redis_store<redis_quorum>;
 
-// Five servers for all tests of this process. Each test has a prefix of its own, so tests do not share locks.
 redis_quorum& plain() {
   static redis_quorum shared;
   return shared;
@@ -17,42 +18,22 @@ redis_quorum& secure() {
   static redis_quorum shared{{.password = "a-quorum", .tls = true}};
   return shared;
 }
-
-class redlock_store final : public holdfast::contract::store {
- public:
-  explicit redlock_store(redis_quorum& servers) : servers_{servers} {}
-
-  [[nodiscard]] std::string url() const override {
-    // A busy machine keeps servers from their work for longer than the default.
-    return servers_.url("?node_timeout=20s&prefix=contract-" + std::to_string(number_) + ':');
-  }
-  // Connections stay, and what is sent meanwhile is carried out afterwards, whoever still wants it.
-  void stop_answering() override {
-    for (std::size_t i = 0; i < servers_.size(); ++i) servers_.server(i).stop();
-  }
-  void answer_again() override {
-    for (std::size_t i = 0; i < servers_.size(); ++i) servers_.server(i).go_on();
-  }
-
- private:
-  static inline std::atomic<int> started{0};
-  redis_quorum& servers_;
-  int number_ = ++started;
-};
-
-holdfast::contract::store_kind kind(std::string name, std::string scheme, extent in_gate,
-                                    redis_quorum& (*servers)()) {
-  return {.name = std::move(name),
-          .scheme = std::move(scheme),
-          .across_processes = true,
-          .breakable = true,
-          .has_permits = false,
-          .by_majority = true,
-          .in_gate = in_gate,
-          .start = [servers] { return std::make_unique<redlock_store>(servers()); }};
+// A busy machine keeps servers from their work for longer than the default.
+std::string url(redis_quorum& servers, const std::string& prefix) {
+  return servers.url("?node_timeout=20s&" + prefix);
+}
+std::vector<holdfast::test::redis_server*> all_of(redis_quorum& servers) {
+  std::vector<holdfast::test::redis_server*> all;
+  for (std::size_t i = 0; i < servers.size(); ++i) all.push_back(&servers.server(i));
+  return all;
+}
+store_kind with_majority(const std::string& scheme, extent in_gate) {
+  return {.name = scheme, .scheme = scheme, .has_permits = false, .by_majority = true, .in_gate = in_gate};
 }
 
-const holdfast::contract::test_on redlock{kind("redlock", "redlock", extent::blocking, plain)};
-const holdfast::contract::test_on redlocks{kind("redlocks", "redlocks", extent::smoke, secure)};
+const holdfast::contract::test_on redlock{
+    store::kind(with_majority("redlock", extent::blocking), {plain, url, all_of})};
+const holdfast::contract::test_on redlocks{
+    store::kind(with_majority("redlocks", extent::smoke), {secure, url, all_of})};
 
 }  // namespace

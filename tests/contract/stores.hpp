@@ -41,7 +41,7 @@ struct store_kind {
   bool by_majority = false;     ///< each request goes to several servers, which share this machine
   bool keeps_sessions = false;  ///< a lease may end before its ttl does, with its client's session
   extent in_gate = extent::whole;
-  std::function<std::unique_ptr<store>()> start;
+  std::function<std::unique_ptr<store>()> start{};
 };
 
 /// All kinds that the files of this folder name.
