@@ -198,11 +198,6 @@ TEST_F(set_terms, a_store_that_is_full_for_a_moment_ends_no_wait) {
   it.answer(granted_at(9));
   EXPECT_TRUE(ended.empty()) << "a mutex tries again for as long as its retry policy says";
 }
-TEST_F(set_terms, a_mutex_outlasts_a_store_that_is_full_for_a_moment) {
-  managed_leases::ask();
-  it.answer(store::request_error{{errc::exhausted, "OOM"}, true, false});
-  EXPECT_TRUE(ends.empty());
-}
 
 TEST_F(set_terms, a_silent_store_is_given_up_at_the_retry_limit) {
   ask_for_all();
@@ -210,11 +205,6 @@ TEST_F(set_terms, a_silent_store_is_given_up_at_the_retry_limit) {
   EXPECT_EQ(ended.size(), 1U);
   it.time.run_until(epoch + 25s);
   EXPECT_EQ(ended.size(), 1U);
-}
-TEST_F(set_terms, a_mutex_gives_a_silent_store_up_at_the_retry_limit) {
-  managed_leases::ask();
-  it.time.run_until(epoch + 11500ms);
-  EXPECT_EQ(ends.size(), 1U);
 }
 
 TEST_F(set_terms, that_only_try_and_lose_a_name_meanwhile_say_so) {
