@@ -18,6 +18,7 @@
 #include <boost/system/system_error.hpp>
 
 #include "contract/stores.hpp"
+#include "support/failing.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/witness.hpp"
 #include <holdfast/holdfast.hpp>
@@ -25,6 +26,7 @@
 namespace holdfast::contract {
 
 using namespace std::chrono_literals;
+using test::failure_of;
 
 /// How a test acquires and releases: through the calls that block, or through those of <holdfast/async.hpp>.
 enum class flavour { blocking, async };

@@ -86,13 +86,6 @@ TEST_P(exclusion, readers_refuse_writers_and_a_writer_refuses_all) {
   EXPECT_FALSE(by(two(), "stock").take(shared.at_once()).held);
 }
 
-TEST_P(exclusion, different_names_do_not_meet) {
-  const auto first = by(one(), "stock/1").take(exclusive);
-  const auto second = by(one(), "stock/2").take(exclusive.at_once());
-  EXPECT_TRUE(first.held);
-  EXPECT_TRUE(second.held);
-}
-
 HOLDFAST_IN_BOTH_FLAVOURS(exclusion, any_store);
 
 class processes : public on_each_store {

@@ -268,13 +268,8 @@ HOLDFAST_ON_EACH_STORE(resting, lets_names_rest);
 class session_stores : public on_each_store {};
 
 TEST_P(session_stores, refuse_to_let_a_name_rest) {
-  const auto code_of = [&](const lock_options& options) -> std::error_code {
-    try {
-      static_cast<void>(mutex{one(), "stock", options}.acquire());
-    } catch (const error& failed) {
-      return failed.code();
-    }
-    return {};
+  const auto code_of = [&](const lock_options& options) {
+    return failure_of([&] { return mutex{one(), "stock", options}.acquire(); }).code;
   };
   EXPECT_EQ(code_of(lock_options{}.grace(5s)), errc::invalid_argument);
   EXPECT_EQ(code_of(lock_options{}.at_least(5s)), errc::invalid_argument);

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "support/actor.hpp"
+#include "support/failing.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/stall_meter.hpp"
 #include <holdfast/holdfast.hpp>
@@ -21,6 +22,8 @@ using namespace std::chrono_literals;
 using test::actor;
 using test::code_in;
 using test::despite_stalls;
+using test::failing;
+using test::failure_of;
 using test::token_in;
 
 inline std::string bytes_of(const std::string& file) {
@@ -30,21 +33,6 @@ inline std::string bytes_of(const std::string& file) {
 
 inline void write_bytes(const std::string& file, const std::string& bytes) {
   std::ofstream{file, std::ios::binary | std::ios::trunc} << bytes;
-}
-
-/// What a failing call says: its code, and its sentence for the test's own message.
-struct failing {
-  std::error_code code;
-  std::string text;
-};
-template <class Call>
-failing failure_of(Call call) {
-  try {
-    call();
-  } catch (const error& failed) {
-    return {failed.code(), failed.what()};
-  }
-  return {{}, "it did not fail"};
 }
 
 /// What it fails with in the end. A machine that stalls may let the wait_limit end between a request and its

@@ -11,6 +11,7 @@
 
 #include "interop/curator.hpp"
 #include "interop/kazoo.hpp"
+#include "support/failing.hpp"
 #include "support/zookeeper_server.hpp"
 #include <holdfast/holdfast.hpp>
 
@@ -31,12 +32,7 @@ class zookeeper_revocations : public testing::Test {
     return false;
   }
   std::error_code refusal(const std::string& name) {
-    try {
-      static_cast<void>(locks_.request_release(name, "why"));
-    } catch (const error& refused) {
-      return refused.code();
-    }
-    return {};
+    return test::failure_of([&] { return locks_.request_release(name, "why"); }).code;
   }
 
   test::zookeeper_server server_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "holdfast/error.hpp"
+#include "support/failing.hpp"
 #include "unit/no_threads.hpp"
 
 namespace holdfast::runtime {
@@ -61,12 +62,7 @@ TEST(lane, runs_everything_before_it_ends) {
 
 TEST(lane, needs_a_thread) {
   const test::no_threads none;
-  try {
-    const lane one;
-    FAIL();
-  } catch (const error& failed) {
-    EXPECT_EQ(failed.code(), errc::exhausted);
-  }
+  EXPECT_EQ(test::failure_of([] { const lane one; }).code, errc::exhausted);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
+#include "support/failing.hpp"
 #include <holdfast/holdfast.hpp>
 
 namespace holdfast {
@@ -98,13 +99,9 @@ TEST(quorum_url, has_a_list_of_options_that_has_none_of_another_scheme) {
 TEST(quorum_url, refuses_permits_before_anything_is_sent) {
   client locks{"redlock://" + servers(3)};
   counting_semaphore permits{locks, "stock", 2};
-  try {
-    static_cast<void>(permits.try_acquire());
-    ADD_FAILURE() << "permits were granted";
-  } catch (const error& refused) {
-    EXPECT_EQ(refused.code(), errc::invalid_argument);
-    EXPECT_THAT(refused.what(), HasSubstr("permits"));
-  }
+  const auto refused = test::failure_of([&] { return permits.try_acquire(); });
+  EXPECT_EQ(refused.code, errc::invalid_argument);
+  EXPECT_THAT(refused.text, HasSubstr("permits"));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "runtime/event_loop.hpp"
 #include "runtime/signals.hpp"
 #include "stores/memory/link/link.hpp"
+#include "support/failing.hpp"
 #include "unit/no_threads.hpp"
 
 namespace holdfast {
@@ -23,22 +24,14 @@ using namespace std::chrono_literals;
 
 TEST(threads, that_cannot_be_made_are_an_error_of_ours) {
   const test::no_threads none;
-  try {
-    runtime::quiet_thread([] {}).join();
-    FAIL();
-  } catch (const error& failed) {
-    EXPECT_EQ(failed.code(), errc::exhausted) << failed.what();
-  }
+  const auto failed = test::failure_of([] { runtime::quiet_thread([] {}).join(); });
+  EXPECT_EQ(failed.code, errc::exhausted) << failed.text;
 }
 
 TEST(threads, that_cannot_be_made_are_reported_when_a_client_is_made) {
   const test::no_threads none;
-  try {
-    const client locks{"memory:"};
-    FAIL();
-  } catch (const error& failed) {
-    EXPECT_EQ(failed.code(), errc::exhausted) << failed.what();
-  }
+  const auto failed = test::failure_of([] { const client locks{"memory:"}; });
+  EXPECT_EQ(failed.code, errc::exhausted) << failed.text;
 }
 
 // As a link, the bytes that are written over it are one that is watched, by no loop.
