@@ -94,9 +94,9 @@ bend(driver.cpp
   }
   ask(tickets::inspecting{]=])
 bend(driver.hpp
-  FROM [=[  op_id last_ = 0;]=]
+  FROM [=[  std::uint64_t last_number_ = 0;]=]
   TO [=[  std::unordered_map<std::string, store::inspected> former_;
-  op_id last_ = 0;]=])
+  std::uint64_t last_number_ = 0;]=])
 
 set(bent_folder lease)
 
@@ -140,10 +140,10 @@ bend(keeper.cpp
 
 # The store is not told of the grace.
 bend(lease_manager.cpp
-  FROM [=[    of_.port_.acquire(claim_, [self]=]
+  FROM [=[    of_.port_.acquire(claim_, [this]=]
   TO [=[    store::claim told = *claim_;
     if (is_bent(mutant::grace_forgotten)) told.grace = {};
-    of_.port_.acquire(std::make_shared<const store::claim>(std::move(told)), [self]=])
+    of_.port_.acquire(std::make_shared<const store::claim>(std::move(told)), [this]=])
 
 # A release waits for the grace, too.
 bend(lease_manager.cpp
