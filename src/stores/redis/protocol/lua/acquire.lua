@@ -44,8 +44,7 @@ end
 
 -- Usually a claim that has to wait does so behind an exclusive holder, to hold alone after it.
 local is_plain = weight == whole and found[1] and found[2] and not found[2]:find('foreign', 21, true)
-local holder = is_plain and parts_of(found[1])
-if holder and holder.owner ~= owner then
+if is_plain and is_claim(found[1]) and found[1]:sub(22, 53) ~= owner then
   local first = first_in(waiters)
   if not is_end(first) and not (first and redis.call('ZSCORE', waiters, owner)) then
     if not wait then return { 2 } end

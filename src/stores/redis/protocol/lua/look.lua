@@ -17,6 +17,23 @@ end
 
 local clock = redis.call('TIME')
 --@include claims.lua
+
+-- Usually another claim waits before one that looks without having been notified, behind an exclusive holder. Then it is
+-- kept, and nothing else can have changed.
+local is_plain = not is_paused and token ~= '' and value and found[2] and not found[2]:find('foreign', 21, true)
+if is_plain and is_claim(value) and value:sub(22, 53) ~= owner then
+  local first = first_in(waiters)
+  local is_first = not first or is_end(first) or first:sub(22, 53) == owner
+  local place = not is_first and redis.call('ZSCORE', waiters, owner)
+  local ends = place and tonumber(place) == -tonumber(token) and redis.call('ZSCORE', waiters, 'end ' .. owner)
+  if ends and -ends > now then
+    redis.call('ZADD', waiters, ends_after(ttl), 'end ' .. owner)
+    outlive(waiters, keep, keep)
+    outlive(fence, keep, keep)
+    return { 0, token, 0, redis.call('PTTL', lock), 0 }
+  end
+end
+
 --@include state.lua
 --@include fairness.lua
 --@include queue.lua
