@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/failure.hpp"
 #include "stores/doctor/examination.hpp"
 #include "stores/redis/link/settings.hpp"
 #include "stores/redis/protocol/resp.hpp"
