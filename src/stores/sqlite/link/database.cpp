@@ -62,12 +62,15 @@ class database::inputs {
   }
   [[nodiscard]] int bind(sqlite3_stmt* to, int parameter, int slot) const {
     const cell& c = cells_.at(static_cast<std::size_t>(slot));
-    const auto size = static_cast<int>(c.bytes.size());
     switch (c.type) {
       case kind::null: return sqlite3_bind_null(to, parameter);
       case kind::number: return sqlite3_bind_int64(to, parameter, c.value);
-      case kind::text: return sqlite3_bind_text(to, parameter, c.bytes.data(), size, SQLITE_STATIC);
-      case kind::blob: return sqlite3_bind_blob(to, parameter, c.bytes.data(), size, SQLITE_STATIC);
+      case kind::text:
+        return sqlite3_bind_text(to, parameter, c.bytes.data(), static_cast<int>(c.bytes.size()),
+                                 SQLITE_STATIC);
+      case kind::blob:
+        return sqlite3_bind_blob(to, parameter, c.bytes.data(), static_cast<int>(c.bytes.size()),
+                                 SQLITE_STATIC);
     }
     return SQLITE_MISUSE;
   }
