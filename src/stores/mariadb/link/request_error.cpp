@@ -21,15 +21,15 @@ enum class session : std::uint8_t {
 
 /// The classification of errors, by their numbers in the manual of MariaDB or MySQL.
 struct verdict {
-  std::array<unsigned, 8> numbers;  // zero: no more
-  errc code;
-  const char* advice;
-  bool retryable;
+  std::array<unsigned, 9> numbers{};  // zero: no more
+  errc code{};
+  const char* advice = "";
+  bool retryable = false;
   session after = session::good;
 };
 
 template <class... Numbers>
-constexpr std::array<unsigned, 8> errors(Numbers... numbers) {
+constexpr std::array<unsigned, 9> errors(Numbers... numbers) {
   return {static_cast<unsigned>(numbers)...};
 }
 
