@@ -56,8 +56,8 @@ void observers::on_state(observer_id id, const store::inspected& answer) {
   const bool again = o.flight.finish();
   look_at(id, o, again ? std::max(now, o.last_look + between_looks) : o.tracker.next_look(now));
   if (!report) return;
-  const on_report told = o.report;  // which may remove the observer
-  told(std::move(*report));
+  const on_report report_to = o.report;  // which may remove the observer
+  report_to(std::move(*report));
 }
 
 void observers::remove(observer_id id) {

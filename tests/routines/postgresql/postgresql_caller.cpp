@@ -4,7 +4,6 @@
 #include <stdexcept>
 #include <string>
 
-
 namespace holdfast::test {
 
 postgresql::settings settings_for(const postgresql_server& server) {
