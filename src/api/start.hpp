@@ -69,7 +69,7 @@ Result client_core::wait(const Begin& begin, const std::stop_token& stop) {
   op_id id = 0;
   {
     const runtime::core_lock now{parts_->loop, true};
-    id = begin_with<Result>(begin, [this, to = result.get()](Result r) {
+    id = begin_with<Result>(begin, [to = result.get()](Result r) {
       to->value = std::move(r);
       const auto until_served = std::move(to->of_waker);
       to->blocked.serve();

@@ -21,8 +21,7 @@ store::request_error is_anothers(const claimed& hold, const std::string& consequ
 }  // namespace
 
 session::session(store::scheduler& time, wire& servers, const settings& s)
-    : time_{time},
-      liveness_{time, servers, top_of(s.root), s.timeout},
+    : liveness_{time, servers, top_of(s.root), s.timeout},
       nodes_{servers},
       claims_{time, nodes_, s.root, s.layout,
               [this](const std::string& path) { return name_watch_.watches(path); }},

@@ -71,7 +71,6 @@ class session {
   void force_release(const tickets::force_release& request, const on_reply& handler);
   void request_release(const tickets::request_release& request, const on_reply& handler);
 
-  store::scheduler& time_;
   liveness liveness_;
   wire_nodes nodes_;
   claim_queue claims_;
