@@ -134,10 +134,19 @@ class parser {
   }
 
   [[nodiscard]] failure no_command(const std::string& argument) const {
-    return usage(argument.empty() || argument.starts_with('-')
+    const bool is_option = argument.starts_with('-');
+    if (is_option && app_.get_option_no_throw(argument) == nullptr && !is_of_every_store(argument))
+      return usage(fmt::format("there is no option '{}'", masked_url(argument)));
+    return usage(argument.empty() || is_option
                      ? "no command is given: use run, elect, leader, ls, show, why, doctor, top, wait, "
-                       "release, watch, serve, schema or bench"
+                       "release, watch, serve, schema, bench or completion"
                      : fmt::format("there is no command '{}'", masked_url(argument)));
+  }
+
+  /// Whether it is an option that all commands with a store have.
+  static bool is_of_every_store(std::string_view argument) {
+    const auto name = argument.substr(0, argument.find('='));
+    return argument == "--json" || name == "--store" || name == "--password-file";
   }
 
   /// `holdfast --store URL ls` means `holdfast ls --store URL`, as with kubectl or etcdctl.
@@ -147,8 +156,7 @@ class parser {
       const bool takes_next = *each == "--store" || *each == "--password-file";
       if (takes_next && std::next(each) != arguments.end()) {
         each += 2;
-      } else if (*each == "--json" || each->starts_with("--store=") ||
-                 each->starts_with("--password-file=")) {
+      } else if (!takes_next && is_of_every_store(*each)) {
         ++each;
       } else {
         break;

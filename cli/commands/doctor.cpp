@@ -51,8 +51,10 @@ void print_text(const std::vector<finding>& all, bool with_kept) {
       if (each.subject == subject) here.emplace(each.result, &each);
     }
     const auto passed = here.count(grade::kept);
-    fmt::print("{}: {} {} checks passed\n", colours.bold(printable(subject)),
-               passed == here.size() ? std::string{"all"} : fmt::format("{} of", passed), here.size());
+    const auto count = passed != here.size() ? fmt::format("{} of {} checks", passed, here.size())
+                       : passed == 1         ? "the only check"
+                                             : fmt::format("all {} checks", passed);
+    fmt::print("{}: {} passed\n", colours.bold(printable(subject)), count);
     for (const auto& [result, each] : here) {
       if (with_kept || result != grade::kept) print_finding(*each, colours);
     }

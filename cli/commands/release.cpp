@@ -86,7 +86,8 @@ int ask(const release_command& request) {
 }  // namespace
 
 int perform(const release_command& request) {
-  if (request.ask == request.force) {
+  if (request.ask && request.force) throw failure{bad_usage, "release takes --ask or --force, not both"};
+  if (!request.ask && !request.force) {
     throw failure{bad_usage,
                   fmt::format("release needs --ask or --force. --ask asks the holder of the lock '{}' "
                               "to release it. --force takes it from the holder, which is notified, "

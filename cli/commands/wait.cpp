@@ -23,6 +23,16 @@ namespace {
 /// The additional time for the store's answer after the limit.
 constexpr std::chrono::seconds answer_limit{1};
 
+/// A look tells its own error by then, which says more than that no answer came.
+constexpr std::chrono::milliseconds slack{200};
+
+/// Looks change nothing, so nothing has to reach the store when the client is closed.
+client_options options_for(const wait_command& request) {
+  retry_policy retry;
+  if (request.limit) retry.limit(std::min<duration>(retry.limit(), *request.limit + answer_limit));
+  return client_options{}.flush_limit(duration::zero()).locks(lock_options{}.retry(retry));
+}
+
 /// A name that the default store has never heard of may be a lock of another store.
 void tell_of_default(const wait_command& request) {
   if (const auto note = note_of_default(request.store); !note.empty())
@@ -42,7 +52,7 @@ int conclude(const wait_command& request, bool free, boot_clock::time_point sinc
 int perform(const wait_command& request) {
   using namespace std::chrono_literals;
   signal_inbox signals{SIGINT, SIGTERM, SIGHUP};
-  auto locks = open_client(request.store);
+  auto locks = open_client(request.store, options_for(request));
   const auto since = boot_clock::now();
   const auto changed = std::make_shared<event>();
   std::shared_ptr<void> watch;
@@ -51,7 +61,7 @@ int perform(const wait_command& request) {
     std::optional<lock_state> lock;
     std::optional<duration> left;
     if (request.limit)
-      left = std::max<duration>(*request.limit - waited_for(), duration::zero()) + answer_limit;
+      left = std::max<duration>(*request.limit - waited_for(), duration::zero()) + answer_limit + slack;
     if (!run_interruptibly(locks, signals, left, [&] { lock = locks.inspect(request.name, 0); })) {
       if (const auto number = signals.take()) return killed_by_signal + *number;
       throw failure{store_unavailable,

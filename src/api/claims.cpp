@@ -24,9 +24,11 @@ std::int64_t checked_capacity(std::int64_t capacity, const std::string& type) {
 
 void check_permits(const store::claim& wanted) {
   if (wanted.mode != mode::permits || (wanted.permits >= 1 && wanted.permits <= wanted.capacity)) return;
-  throw error{errc::invalid_argument, "cannot take " + std::to_string(wanted.permits) + " permits of '" +
-                                          wanted.name + "': its capacity is " +
-                                          std::to_string(wanted.capacity)};
+  const std::string attempt =
+      "cannot take " + std::to_string(wanted.permits) + " permits of '" + wanted.name + "': ";
+  throw error{errc::invalid_argument,
+              attempt + (wanted.permits < 1 ? "a holder has at least one"
+                                            : "its capacity is " + std::to_string(wanted.capacity))};
 }
 
 store::claim with_options(store::claim wanted, const lock_options& options,

@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
         bad_line{{"ls", "--store", "memory:", "--store", "memory:"}, "--store is given more than once"},
         bad_line{{"ls", "--store", ""}, "--store: the URL is empty"}, bad_line{{"ls", "--frob"}, "--frob"},
         bad_line{{"release", "x"}, "--force"},
-        bad_line{{"release", "x", "--ask", "--force"}, "release needs --ask or --force"},
+        bad_line{{"release", "x", "--ask", "--force"}, "release takes --ask or --force, not both"},
         bad_line{{"release", "x", "--force", "--reason", "why"}, "--reason goes with --ask"},
         bad_line{{"release", "x", "--ask", "--reason", "two\nlines"}, "the control character 0x0a"},
         bad_line{{"release", "x", "--ask", "--reason", std::string(201, 'x')}, "at most 200 bytes"},
