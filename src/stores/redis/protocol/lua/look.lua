@@ -23,8 +23,8 @@ local clock = redis.call('TIME')
 local is_plain = not is_paused and token ~= '' and value and found[2] and not found[2]:find('foreign', 21, true)
 if is_plain and is_claim(value) and value:sub(22, 53) ~= owner then
   local first = first_in(waiters)
-  local is_first = not first or is_end(first) or first:sub(22, 53) == owner
-  local place = not is_first and redis.call('ZSCORE', waiters, owner)
+  local is_behind = first and is_claim(first) and first:sub(22, 53) ~= owner
+  local place = is_behind and redis.call('ZSCORE', waiters, owner)
   local ends = place and tonumber(place) == -tonumber(token) and redis.call('ZSCORE', waiters, 'end ' .. owner)
   if ends and -ends > now then
     redis.call('ZADD', waiters, ends_after(ttl), 'end ' .. owner)
