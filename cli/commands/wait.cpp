@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "commands/wait_line.hpp"
 #include "descriptor.hpp"
@@ -15,6 +16,8 @@
 #include "output/terminal.hpp"
 #include "output/text.hpp"
 #include "signal_inbox.hpp"
+#include <holdfast/client.hpp>
+#include <holdfast/error.hpp>
 
 namespace holdfast::cli {
 
@@ -37,6 +40,11 @@ client_options options_for(const wait_command& request) {
 void tell_of_default(const wait_command& request) {
   if (const auto note = note_of_default(request.store); !note.empty())
     complain(fmt::format("holdfast: nobody has used the lock '{}'{}\n", printable(request.name), note));
+}
+
+failure unknown(const wait_command& request, const std::string& cause) {
+  return {store_unavailable,
+          fmt::format("it is not known whether the lock '{}' is free: {}", printable(request.name), cause)};
 }
 
 int conclude(const wait_command& request, bool free, boot_clock::time_point since) {
@@ -62,11 +70,14 @@ int perform(const wait_command& request) {
     std::optional<duration> left;
     if (request.limit)
       left = std::max<duration>(*request.limit - waited_for(), duration::zero()) + answer_limit + slack;
-    if (!run_interruptibly(locks, signals, left, [&] { lock = locks.inspect(request.name, 0); })) {
-      if (const auto number = signals.take()) return killed_by_signal + *number;
-      throw failure{store_unavailable,
-                    fmt::format("it is not known whether the lock '{}' is free: {} does not answer",
-                                printable(request.name), locks.url())};
+    try {
+      if (!run_interruptibly(locks, signals, left, [&] { lock = locks.inspect(request.name, 0); })) {
+        if (const auto number = signals.take()) return killed_by_signal + *number;
+        throw unknown(request, locks.url() + " does not answer");
+      }
+    } catch (const error& problem) {
+      if (problem.code() != errc::unavailable) throw;
+      throw unknown(request, problem.detail());
     }
     if (!lock && !request.store.json) tell_of_default(request);
     if (!lock || lock->holders.empty()) return conclude(request, true, since);

@@ -140,6 +140,12 @@ TEST_F(asking_a_mute_store, ends_with_the_limit) {
   }
 }
 
+TEST_F(asking_a_mute_store, tells_the_cause_of_a_wait_without_an_answer) {
+  const auto refused = holdfast({"wait", "x", "--wait", "100ms", "--store", "redis://127.0.0.1:1"});
+  EXPECT_EQ(refused.status, 69);
+  EXPECT_THAT(refused.err, HasSubstr("Connection refused"));
+}
+
 TEST_F(asking_a_mute_store, ends_with_a_signal) {
   EXPECT_EQ(interrupted({"watch"}, SIGINT), 0);
   EXPECT_EQ(interrupted({"watch", "x"}, SIGTERM), 0);

@@ -90,8 +90,9 @@ INSTANTIATE_TEST_SUITE_P(
     lines, bad_usage,
     testing::Values(
         bad_line{{}, "no command is given"}, bad_line{{"frobnicate"}, "no command 'frobnicate'"},
-        bad_line{{"--store"}, "no command is given"}, bad_line{{"ls", "--store"}, "--store needs a value"},
-        bad_line{{"run"}, "NAME"}, bad_line{{"run", "x"}, "no command to run is given"},
+        bad_line{{"-v"}, "there is no option '-v'"}, bad_line{{"--store"}, "no command is given"},
+        bad_line{{"ls", "--store"}, "--store needs a value"}, bad_line{{"run"}, "NAME"},
+        bad_line{{"run", "x"}, "no command to run is given"},
         bad_line{{"run", "x", "--"}, "no command to run is given"}, bad_line{{"run", "x", "true"}, "put --"},
         bad_line{{"run", "x", "--timeout", "5", "--", "true"}, "--timeout"},
         bad_line{{"ls", "--timeout", "5"}, "unexpected arguments: --timeout 5"},
