@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/virtual_time.hpp"
+#include "support/request_form.hpp"
 
 namespace holdfast::sql {
 namespace {
@@ -32,7 +33,7 @@ class change_tracking_ : public testing::Test {
   change_tracking::actions actions() {
     change_tracking::actions a;
     a.inspect = [this](const tickets::request& r, const tickets::link::on_reply& handler) {
-      inspected_.push_back(form_of(r).name);
+      inspected_.push_back(test::form_of(r).name);
       lock_state s;
       s.last_token = fencing_token{++changes_};
       time_.at(time_.now(), [handler, s] { handler(tickets::reply{std::optional{s}}); });

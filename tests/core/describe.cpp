@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <string_view>
 
+#include "support/request_form.hpp"
+
 namespace holdfast::test {
 
 namespace {

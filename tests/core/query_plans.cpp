@@ -14,8 +14,6 @@
 namespace holdfast {
 namespace {
 
-using test::task;
-
 /// A database as the link makes it, with its plans to be asked for.
 class query_plans : public testing::Test {
  protected:

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/virtual_time.hpp"
+#include "support/request_form.hpp"
 
 namespace holdfast::runtime {
 namespace {
@@ -39,9 +40,9 @@ class state_watching : public testing::Test {
   std::vector<std::string> changed_;
   state_watch states_{time_,
                       [this](const tickets::request& r, tickets::link::on_reply handler) {
-                        EXPECT_EQ(task_of(r), test::task::inspect);
-                        continued_ = form_of(r).listed;
-                        open_.emplace_back(form_of(r).name, std::move(handler));
+                        EXPECT_EQ(test::task_of(r), test::task::inspect);
+                        continued_ = test::form_of(r).listed;
+                        open_.emplace_back(test::form_of(r).name, std::move(handler));
                       },
                       [this](const std::string& name) { changed_.push_back(name); }};
 };

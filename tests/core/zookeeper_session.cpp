@@ -12,6 +12,7 @@
 #include "core/virtual_time.hpp"
 #include "stores/zookeeper/protocol/note.hpp"
 #include "stores/zookeeper/protocol/session.hpp"
+#include "support/request_form.hpp"
 
 namespace holdfast::zookeeper {
 namespace {

@@ -345,8 +345,10 @@ void coordinator::renew(const tickets::renew& batch, on_reply done) {
 void coordinator::renew_last(const tickets::renew& batch, on_reply done) {
   const store::hold& rests = batch.holds.front();
   forget(rests.owner);
-  const auto w = std::make_shared<const withdrawal>(
-      withdrawal{{rests, rounds_.clocks().last()}, rounds_.now() + rests.ttl});
+  const auto w = std::make_shared<withdrawal>();
+  w->request.hold = rests;
+  w->request.last = rounds_.clocks().last();
+  w->give_up = rounds_.now() + rests.ttl;
   const auto withdrawn = std::make_shared<std::vector<char>>(rounds_.servers(), false);
   rounds_.ask_all(
       batch,
