@@ -60,7 +60,7 @@ void take_absolute_form(http_request& request) {
     const std::size_t end = std::min(target.find_first_of("/?", scheme.size()), target.size());
     request.host = target.substr(scheme.size(), end - scheme.size());
     target.erase(0, end);
-    if (!target.starts_with('/')) target.insert(0, "/");
+    if (!target.starts_with('/')) target.insert(0, 1, '/');
     return;
   }
 }
