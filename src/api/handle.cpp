@@ -123,14 +123,12 @@ pending handle::async_acquire(const lock_request& request, std::unique_ptr<compl
     const state& s = *state_;
     s.locks->require_open();
     const acquiring call{request.limit, s.options};
-    return s.locks->start<lease_core::taken>(acquisition_of(s.claim_for(request, call), call),
-                                             completing<lease_core::lease_record_ptr>(
-                                                 shared, s.attempt,
-                                                 [](lease_core::lease_record_ptr record) {
-                                                   return outcome{
-                                                       {}, {}, lease_access::make(std::move(record))};
-                                                 },
-                                                 call.may_be_empty));
+    const auto to_outcome = [](lease_core::lease_record_ptr record) {
+      return outcome{{}, {}, lease_access::make(std::move(record))};
+    };
+    return s.locks->start<lease_core::taken>(
+        acquisition_of(s.claim_for(request, call), call),
+        completing<lease_core::lease_record_ptr>(shared, s.attempt, to_outcome, call.may_be_empty));
   });
 }
 

@@ -32,7 +32,7 @@ class observers {
   observer_id add(std::string name, on_report report);
   /// Something may have changed at the store.
   void look(observer_id id);
-  /// Reports nothing from now on. A report may do that.
+  /// Reports nothing from now on. A report may call this.
   void remove(observer_id id);
   /// Reports errc::closed to all of them, and removes them.
   void close();

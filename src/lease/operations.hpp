@@ -43,9 +43,8 @@ class operations {
   }
   /// Closes all of them, the oldest first: an operation that consists of others is older than they are.
   void close(const failure& reason) {
-    for (op_id id = 0; id <= last_; ++id) {
-      const auto next = from(id);
-      if (next == all_.end()) return;
+    op_id id = 0;
+    for (auto next = from(id); next != all_.end(); next = from(id + 1)) {
       id = next->id;
       // It removes itself if that ends it.
       if (const auto closed = next->which) closed->close(reason);

@@ -42,9 +42,8 @@ class driver::operation {
   std::size_t position = 0;     // among all that run
   std::size_t replies_due = 0;  // until the last of them is here, the link has a reference to it
   store::scheduler::timer timer = 0;
-  owner_id owner;  // of a claim
-  bool is_release_requested =
-      false;  // of a claim: its holder is asked to release before it knows that it holds
+  owner_id owner;                     // of a claim
+  bool is_release_requested = false;  // of a claim, before its client knows that it holds
   bool in_vain = false;
   bool finished = false;
 };

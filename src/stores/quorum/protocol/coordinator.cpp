@@ -338,7 +338,7 @@ void coordinator::renew(const tickets::renew& batch, on_reply done) {
   rounds_.ask_all(batch, renewal_of(batch.holds, at_server), std::move(done));
 }
 
-/// Of a hold that nobody keeps any more, until it ends by itself. A server that does not hear of it lets the
+/// Renews a hold that nobody keeps any more, for the last time. A server that does not hear of it lets the
 /// hold end with the ttl of its last renewal; the others decide. If a majority has lost it, the rest of the
 /// servers keep it all the same: those that have forgotten it grant nothing yet. The claim is withdrawn from
 /// each server at which it still waits: it would be granted later, to nobody.

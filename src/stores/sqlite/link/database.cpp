@@ -101,7 +101,7 @@ std::unique_ptr<database> database::find(const settings& s) {
 database::database(const settings& s, creation make) : settings_{s}, make_{make} {
   const auto until = std::chrono::steady_clock::now() + settings_.opening_limit;
   try {
-    // Where several processes switch one new file to WAL at the same moment, SQLite refuses all but one at
+    // If several processes switch one new file to WAL at the same moment, SQLite refuses all but one at
     // once: each holds a lock that the others would wait for.
     while (!open() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
     if (db_ == nullptr) open_or_throw();

@@ -100,8 +100,8 @@ enum class change : std::uint8_t { created, removed, data, children };
   return r.code != answer::done && r.code != answer::no_node;
 }
 
-/// Of `agree`: a majority of the servers has voted after the request was sent, so a later read is at least as
-/// new. The servers vote on a refusal, too.
+/// Whether `agree` has succeeded: a majority of the servers has voted after the request was sent, so a later
+/// read is at least as new. The servers vote on a refusal, too.
 [[nodiscard]] inline bool is_agreed(const result& r) { return !is_error(r) || r.code == answer::refused; }
 
 /// The failure for the machines of the core.

@@ -22,8 +22,8 @@
 
 namespace holdfast::redis {
 
-/// Where the primary is: where the last search has led the client, and what the Sentinel of the subscription
-/// has reported. Any thread.
+/// The address of the primary: what the last search has found, and what the Sentinel of the subscription has
+/// reported. Any thread.
 class whereabouts {
  public:
   /// From now on earlier reports do not count any more: the search may know better.
@@ -130,7 +130,7 @@ class primary_tracker final : private runtime::multiplexed_connection<wire>::pro
   [[nodiscard]] std::unique_ptr<pending_command> ping() const override;
   [[nodiscard]] std::string place() const override;
 
-  /// Where the Sentinel of the subscription says that the primary is. Without the core lock.
+  /// The Sentinel of the subscription has named the primary. Without the core lock.
   void on_report(const server_address& primary);
   void leave(const server_address& primary);
 
