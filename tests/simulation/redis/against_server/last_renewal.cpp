@@ -1,4 +1,4 @@
-// A last renewal, which shortens a hold, as `at_least` does.
+// A last renewal, which shortens or lengthens a hold, as `at_least` does.
 
 #include <chrono>
 #include <gtest/gtest.h>
@@ -70,6 +70,22 @@ TEST(redis_model, tells_the_first_in_line_of_the_shorter_time_of_a_last_renewal)
     EXPECT_TRUE(place.head);
     EXPECT_EQ(place.holder_left, 5s);
   }
+}
+
+// A downgrade that is carried out late: the hold is one of several then, and their set lives as long.
+TEST(redis_model, keeps_the_longer_time_of_a_last_renewal_when_its_hold_is_downgraded) {
+  std::int64_t now = 1'700'000'000'000'000;
+  redis_model server{[&now] { return now; }};
+  connection client = server.connect();
+  const auto held = std::get<tickets::place>(ask(server, client, claim_of(1)));
+  static_cast<void>(ask(server, client, tickets::renew{{{"stock", id_of(1), held.token, 5h}}}));
+  const tickets::downgrade late{{"stock", id_of(1), held.token, 60s}};
+  EXPECT_TRUE(std::holds_alternative<tickets::done>(ask(server, client, late)));
+  now += std::chrono::microseconds{4h}.count();
+  EXPECT_FALSE(std::get<tickets::place>(ask(server, client, claim_of(2))).granted) << "it rests";
+  const auto state = std::get<std::optional<lock_state>>(ask(server, client, tickets::inspect{.name = "stock"}));
+  ASSERT_EQ(state.value_or(lock_state{}).holders.size(), 1U);
+  EXPECT_EQ(state->holders[0].expires_in, 1h);
 }
 
 }  // namespace holdfast::sim
