@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <span>
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/kernel_random.hpp"
 #include "holdfast/error.hpp"
 
 namespace holdfast {
@@ -19,27 +22,29 @@ struct pool {
   pid_t filled_by = 0;
 };
 
-void fill(pool& p, pid_t self) {
-  for (std::size_t have = 0; have < p.bytes.size();) {
-    const ssize_t n = ::getrandom(p.bytes.data() + have, p.bytes.size() - have, 0);
-    if (n > 0) {
-      have += static_cast<std::size_t>(n);
-    } else if (errno != EINTR) {
-      throw error{errc::exhausted, "the kernel returned no random bytes (getrandom)"};
-    }
-  }
-  p.used = 0;
-  p.filled_by = self;
-}
-
 constexpr std::string_view digits = "0123456789abcdef";
 
 }  // namespace
 
+void fill_randomly(std::span<std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::getrandom(bytes.data(), bytes.size(), 0);
+    if (n > 0) {
+      bytes = bytes.subspan(static_cast<std::size_t>(n));
+    } else if (errno != EINTR) {
+      throw error{errc::exhausted, "the kernel returned no random bytes (getrandom)"};
+    }
+  }
+}
+
 owner_id owner_id::random() {
   thread_local pool p;
   const pid_t self = ::getpid();
-  if (p.used == p.bytes.size() || p.filled_by != self) fill(p, self);
+  if (p.used == p.bytes.size() || p.filled_by != self) {
+    fill_randomly(std::as_writable_bytes(std::span{p.bytes}));
+    p.used = 0;
+    p.filled_by = self;
+  }
   bytes_type bytes;
   const auto from = p.bytes.begin() + static_cast<std::ptrdiff_t>(p.used);
   std::copy_n(from, size, bytes.begin());

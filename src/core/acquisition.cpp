@@ -56,7 +56,7 @@ time_point next_look(const place& at, time_point kept, duration ttl, time_point 
 acquisition::acquisition(store::claim_ptr claim) : claim_{std::move(claim)}, pause_{claim_->retry} {}
 
 acquisition::step acquisition::resume(time_point now, std::uint64_t random, const store::event<reply>& e) {
-  if (std::holds_alternative<store::started>(e)) return ask(now);
+  if (std::holds_alternative<store::started>(e)) return ask(now, random);
   if (const auto* r = std::get_if<store::replied<reply>>(&e)) {
     in_flight_ = false;
     if (const auto* t = std::get_if<store::request_error>(&r->outcome)) return on_error(now, random, *t);
@@ -73,7 +73,7 @@ acquisition::step acquisition::resume(time_point now, std::uint64_t random, cons
   }
   if (const auto* n = std::get_if<store::notification>(&e)) return on_notification(now, random, *n);
   if (std::holds_alternative<store::cancelled>(e)) return on_cancelled(now);
-  return on_woken(now);
+  return on_woken(now, random);
 }
 
 namespace {
@@ -115,7 +115,7 @@ acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, co
   switch (state_) {
     case state::finding:
       // Not there: the request was never carried out, or whatever came of it has expired since.
-      if (at == nullptr) return ask(now);
+      if (at == nullptr) return ask(now, random);
       // Whichever of its requests made it, its ttl may have begun long ago, and finding does not keep it.
       token_ = at->token;
       return look(now);
@@ -123,10 +123,11 @@ acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, co
     case state::looking:
       if (at != nullptr) {
         kept_ = sent_;
+        connection_ = at->connection;
         return take_place(now, random, *at);
       }
       // The ticket expired before it could be kept (this process was paused, or cut off): queue anew.
-      if (state_ == state::looking && std::holds_alternative<nothing>(r)) return ask(now);
+      if (state_ == state::looking && std::holds_alternative<nothing>(r)) return ask(now, random);
       return deny(now, random, r);
     case state::withdrawing:
       // A withdrawal ends one claim. The store may then grant another one of this owner, of an earlier try.
@@ -240,12 +241,22 @@ acquisition::step acquisition::on_notification(time_point now, std::uint64_t ran
     (n.kind == store::notification_kind::revoked ? early_.revoked : early_.look) = n.token;
     return {};
   }
+  if (is_proven(now, n)) return grant(true);
   const bool is_about_place = n.token == token_ || (n.kind == store::notification_kind::look && !n.token);
   const bool has_place = state_ == state::waiting || state_ == state::looking;
   return has_place && is_about_place ? look(now) : step{};
 }
 
-acquisition::step acquisition::on_woken(time_point now) {
+/// Nobody else can have sent it, and the grant is later than the last answer. One that leaves the holder no
+/// more than half of the ttl is left to a look, which gives it a whole one.
+bool acquisition::is_proven(time_point now, const store::notification& n) const {
+  if (state_ != state::waiting || n.kind != store::notification_kind::granted) return false;
+  const bool is_of_place = n.token == token_ && proof_ != 0 && n.proof == proof_;
+  const bool is_of_connection = connection_ != 0 && n.connection == connection_;
+  return is_of_place && is_of_connection && now + claim_->margin < kept_ + claim_->ttl / 2;
+}
+
+acquisition::step acquisition::on_woken(time_point now, std::uint64_t random) {
   if (in_flight_) {
     const bool too_long = now >= patience_ends();
     if (state_ == state::leaving || state_ == state::withdrawing || !too_long) return {};
@@ -253,7 +264,7 @@ acquisition::step acquisition::on_woken(time_point now) {
     return stands_by() ? step{} : give_up();
   }
   switch (state_) {
-    case state::asking: return ask(now);
+    case state::asking: return ask(now, random);
     case state::finding: return send(now, state::finding, tickets::find{hold_of(*claim_, {})});
     case state::waiting:
     case state::looking: return look(now);
@@ -305,14 +316,15 @@ acquisition::step acquisition::on_cancelled(time_point now) {
   return {};
 }
 
-acquisition::step acquisition::ask(time_point now) {
+acquisition::step acquisition::ask(time_point now, std::uint64_t random) {
   token_ = {};
+  proof_ = claim_->wait ? random : 0;
   doubts_ = 0;
   early_ = {};  // what the store answers from here on is newer
   first_ = false;
   maybe_there_ = true;
   ++claims_;
-  return send(now, state::asking, acquire{claim_});
+  return send(now, state::asking, acquire{claim_, proof_});
 }
 
 acquisition::step acquisition::look(time_point now) {
@@ -328,9 +340,9 @@ acquisition::step acquisition::leave(time_point now) {
   return send(now, state::withdrawing, withdraw{hold_of(*claim_, {})});
 }
 
-acquisition::step acquisition::grant() {
+acquisition::step acquisition::grant(bool is_notified) {
   step s = over();
-  s.answer = store::granted{token_, kept_};
+  s.answer = store::granted{token_, kept_, is_notified};
   return s;
 }
 

@@ -30,12 +30,17 @@ namespace holdfast::tickets {
 /// what it believes. The ttl of a grant runs from the time the answered request was sent: a look keeps a
 /// place for one more ttl. So the machine looks once more at a claim that it finds again after a lost reply,
 /// because an earlier request may have started the ttl, and at one whose grant arrives late.
+///
+/// A notification that proves the grant saves that look. It has the secret that the claim has brought to the
+/// store for this place alone, and comes on the connection on which the place was last kept, so it is later
+/// than that: the ttl of the grant runs from the last answered request, too.
 class acquisition {
  public:
   using step = store::actions<request, store::acquired>;
 
   explicit acquisition(store::claim_ptr claim);
 
+  /// \param random unpredictable bits: the proof of a place is made of them.
   [[nodiscard]] step resume(store::time_point now, std::uint64_t random, const store::event<reply>& e);
 
   /// See port::error_now.
@@ -66,23 +71,24 @@ class acquisition {
   step deny(store::time_point now, std::uint64_t random, const reply& r);
   step on_error(store::time_point now, std::uint64_t random, const store::request_error& t);
   step on_notification(store::time_point now, std::uint64_t random, const store::notification& n);
-  step on_woken(store::time_point now);
+  step on_woken(store::time_point now, std::uint64_t random);
   step on_cancelled(store::time_point now);
   step give_up();
   [[nodiscard]] store::time_point patience_ends() const;
   [[nodiscard]] bool stands_by() const;
   [[nodiscard]] bool is_late(store::time_point now) const;
 
-  step ask(store::time_point now);
+  step ask(store::time_point now, std::uint64_t random);
   step look(store::time_point now);
   step leave(store::time_point now);
   step doubt(store::time_point now, std::uint64_t random);
   step take_place(store::time_point now, std::uint64_t random, const place& at);
-  step grant();
+  step grant(bool is_notified = false);
   step fail(store::time_point now, failure reason);
   step over();
   step send(store::time_point now, state next, tickets::request request);
   static step wake(store::time_point when);
+  [[nodiscard]] bool is_proven(store::time_point now, const store::notification& n) const;
 
   store::claim_ptr claim_;
   store::backoff pause_;
@@ -93,6 +99,8 @@ class acquisition {
   bool first_ = false;        // a notification said that nobody waits before it
   int claims_ = 0;            // that may be at the store: a request may be carried out after the next
   fencing_token token_;       // of the place in the queue; zero until known
+  std::uint64_t proof_ = 0;   // of that place
+  std::uint64_t connection_ = 0;  // on which it was last kept
   /// Notifications that came while a request was under way, whose reply may be older than they are.
   struct early_notifications {
     fencing_token look;  // something has happened to this place

@@ -68,5 +68,10 @@ template <class Reply>
   const auto* const any = std::get_if<reply>(&o);
   return any == nullptr ? nullptr : std::get_if<Reply>(any);
 }
+template <class Reply>
+[[nodiscard]] Reply* reply_in(link::outcome& o) {
+  auto* const any = std::get_if<reply>(&o);
+  return any == nullptr ? nullptr : std::get_if<Reply>(any);
+}
 
 }  // namespace holdfast::tickets

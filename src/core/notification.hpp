@@ -16,11 +16,13 @@ enum class notification_kind : std::uint8_t {
 };
 
 /// A notification of the store about a claim. It is a hint, for anybody may have sent it: a request confirms
-/// it before it counts.
+/// it before it counts. But a grant may come with a proof, see tickets::acquisition.
 struct notification {
   owner_id owner;  // of the claim
   notification_kind kind{};
-  fencing_token token;  // zero: whichever the claim has; for `look` alone
+  fencing_token token;           // zero: whichever the claim has; for `look` alone
+  std::uint64_t proof = 0;       // of `granted`, what tickets::acquire has brought to the store; zero: none
+  std::uint64_t connection = 0;  // see tickets::place
 };
 
 /// A notification with its destination: the client that made the claim.

@@ -73,6 +73,8 @@ class port {
   /// Sets the handler that is called when a granted claim may be asked to be released: a hint, too. An
   /// inspection has the request.
   virtual void on_release_requested(std::function<void(const owner_id&)> heard) = 0;
+  /// Sets the handler that is called when notifications may have been lost, as with a connection.
+  virtual void on_gap(std::function<void()> missed) = 0;
   /// For stores whose leases live and die with a session: until when it is known to live. Empty where each
   /// lease has a ttl of its own.
   [[nodiscard]] virtual std::optional<time_point> session_until() const = 0;

@@ -22,6 +22,9 @@ namespace holdfast::tickets {
 /// Claims: -> place, refused, other_capacity.
 struct acquire {
   store::claim_ptr claim;
+  /// A secret of this claim's place in the queue. A store may send it with the notification of the grant, if
+  /// nobody but the store can, and those who may write its locks.
+  std::uint64_t proof = 0;
 };
 /// Looks for a claim whose reply was lost, so that its token is not known: -> place, nothing.
 struct find : store::hold {};
@@ -132,6 +135,9 @@ struct place {
   /// A grant counts from then, if that is earlier than the request.
   std::optional<store::time_point> counts_from{};
   bool is_doubted = false;  // granted, in a session that is not known to live: see driver
+  /// On which the answer came, and after which notifications come: its number in this process. Zero: the
+  /// store's notifications prove nothing.
+  std::uint64_t connection = 0;
 };
 struct kept {
   std::vector<bool> each;

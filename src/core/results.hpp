@@ -29,6 +29,7 @@ struct request_error {
 struct granted {
   fencing_token token;
   time_point valid_from;
+  bool is_notified = false;  // a notification proved it, and no request of the client has been answered since
 };
 /// Another client holds, and the claim does not wait. Nothing is left at the store.
 struct refused {};

@@ -42,10 +42,11 @@ keeper::~keeper() {
   for (const auto& [lease, each] : postponed_) time_.cancel(each.limit);
 }
 
-void keeper::add(const lease_record_ptr& lease, time_point valid_from) {
+void keeper::add(const lease_record_ptr& lease, const store::granted& grant) {
   lease->schedule.kept = true;
+  lease->schedule.is_confirmed = !grant.is_notified;
   lease->schedule.number = ++last_number_;
-  confirm(lease, valid_from);
+  confirm(lease, grant.valid_from);
 }
 
 void keeper::remove(const lease_record_ptr& lease) {
@@ -69,6 +70,11 @@ void keeper::confirm_end(const lease_record_ptr& lease) {
   send({lease}, cause::notification, [this, lease](renewal) {
     if (lease->schedule.confirmation.finish()) confirm_end(lease);
   });
+}
+
+void keeper::confirm_notified() {
+  for (const lease_record_ptr& lease : all())
+    if (!lease->schedule.is_confirmed) confirm_end(lease);
 }
 
 void keeper::after_renewals(const lease_record_ptr& lease, std::function<void()> then) {
@@ -210,6 +216,7 @@ renewal keeper::settle(const lease_record_ptr& lease, store::renewed outcome, ti
     if (again) plan(lease, now + lease->schedule.pause.next(time_.random()));
     return renewal::unknown;
   }
+  lease->schedule.is_confirmed = true;
   if (reason == cause::user || (reason == cause::time && lease->schedule.renews)) {
     report_renewed(journal_, *lease, now);
     nothing_due(*lease);

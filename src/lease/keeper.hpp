@@ -33,7 +33,7 @@ class keeper {
   keeper(const keeper&) = delete;
   keeper& operator=(const keeper&) = delete;
 
-  void add(const lease_record_ptr& lease, store::time_point valid_from);
+  void add(const lease_record_ptr& lease, const store::granted& grant);
   /// Sends nothing for the lease from now on, and ignores answers in flight.
   void remove(const lease_record_ptr& lease);
   /// Renews one lease now, whether or not it renews by itself.
@@ -44,6 +44,9 @@ class keeper {
   /// request is in flight and at most one more follows it, however many notifications come. The deadline of a
   /// lease that does not renew by itself stays where it is.
   void confirm_end(const lease_record_ptr& lease);
+  /// Notifications may have been lost: renews at once what a notification has granted, and no answer has
+  /// confirmed since.
+  void confirm_notified();
   /// Runs `then` once no renewal of the lease is under way, as a store may carry out requests in another
   /// order than they were sent in: at once, or with the answer to the last one. It is not waited for beyond
   /// the middle of what is left to the lease's deadline, since `then` needs a hold. One lease has one such

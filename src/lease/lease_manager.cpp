@@ -107,6 +107,7 @@ lease_manager::lease_manager(store::scheduler& time, store::port& port, operatio
     // Any client may have sent the notification, so the store is asked.
     if (lease && (!token || token == lease->hold.token)) keeper_.confirm_end(lease);
   });
+  port_.on_gap([this] { keeper_.confirm_notified(); });
   port_.on_release_requested([this](const owner_id& owner) { look_for_request(owner); });
 }
 
@@ -132,7 +133,7 @@ lease_record_ptr lease_manager::begin(const store::claim& claim, const store::gr
   lease->granted_at = time_.now();
   if (claim.at_least != duration::zero() || is_observed()) lease->metadata = claim.metadata;
   by_owner_[claim.owner] = lease;
-  keeper_.add(lease, grant.valid_from);
+  keeper_.add(lease, grant);
   report_granted(journal_, *lease, waited);
   return lease;
 }

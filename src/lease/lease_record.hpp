@@ -95,6 +95,7 @@ class lease_record {
     bool renews;  // by the keeper, without the user
     store::backoff pause;
     bool kept = false;
+    bool is_confirmed = false;            // an answer of the store has granted it, or renewed it
     std::uint64_t number = 0;             // in the order in which leases are added
     store::single_flight confirmation{};  // after a notification of its end
     int renewals_under_way = 0;

@@ -17,7 +17,10 @@ using tickets::reply;
 
 driver::driver(store::scheduler& time, tickets::link& to) : time_{time}, link_{to} {
   link_.on_notifications([this](const store::notification& n) { on_notification(n); });
-  link_.on_gap([this] { everybody_looks(); });
+  link_.on_gap([this] {
+    everybody_looks();
+    if (gap_) gap_();
+  });
 }
 
 driver::~driver() {
@@ -127,6 +130,8 @@ void driver::on_release_requested(std::function<void(const owner_id&)> handler) 
   release_requested_ = std::move(handler);
 }
 
+void driver::on_gap(std::function<void()> missed) { gap_ = std::move(missed); }
+
 std::optional<store::time_point> driver::session_until() const { return link_.session_until(); }
 
 void driver::on_session(const std::function<void()>& extended) { link_.on_session(extended); }
@@ -197,8 +202,7 @@ std::unique_ptr<driver::operation> driver::take_out(const operation& ended) {
 
 /// A claim that is granted in a session which may have ended, as after a stall, does not hold yet.
 void driver::doubt_ended_session(tickets::link::outcome& of) const {
-  auto* const r = std::get_if<reply>(&of);
-  auto* const at = r == nullptr ? nullptr : std::get_if<tickets::place>(r);
+  auto* const at = tickets::reply_in<tickets::place>(of);
   if (at == nullptr || !at->granted) return;
   at->is_doubted = link_.session_until().value_or(store::time_point::max()) <= time_.now();
 }

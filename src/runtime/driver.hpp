@@ -51,6 +51,7 @@ class driver final : public store::port {
   std::shared_ptr<void> watch(store::watched target, std::function<void()> changed) override;
   void on_revoked(std::function<void(const owner_id&, fencing_token)> handler) override;
   void on_release_requested(std::function<void(const owner_id&)> handler) override;
+  void on_gap(std::function<void()> missed) override;
   [[nodiscard]] std::optional<store::time_point> session_until() const override;
   void on_session(const std::function<void()>& extended) override;
   [[nodiscard]] std::size_t busy() const override { return busy_; }
@@ -88,6 +89,7 @@ class driver final : public store::port {
   std::unordered_map<owner_id, operation*> claiming_;
   std::function<void(const owner_id&, fencing_token)> revoked_;
   std::function<void(const owner_id&)> release_requested_;
+  std::function<void()> gap_;
   std::function<void()> idle_;
   events::journal* journal_ = nullptr;
 };

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <functional>
 #include <optional>
+#include <span>
 #include <sys/timerfd.h>
 #include <thread>
 #include <unistd.h>
@@ -19,7 +20,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
 
-#include "base/owner_id.hpp"
+#include "base/kernel_random.hpp"
 #include "holdfast/error.hpp"
 #include "runtime/lane.hpp"
 #include "runtime/signals.hpp"
@@ -38,14 +39,6 @@ std::timespec to_timespec(store::time_point when) {
   const auto since = when.time_since_epoch();
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since);
   return {static_cast<time_t>(seconds.count()), static_cast<long>((since - seconds).count())};
-}
-
-/// SplitMix64 (S. Vigna): jitter needs no more.
-std::uint64_t mix(std::uint64_t& state) {
-  std::uint64_t z = (state += 0x9E3779B97F4A7C15U);
-  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
-  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
-  return z ^ (z >> 31U);
 }
 
 }  // namespace
@@ -156,8 +149,6 @@ struct listener : std::enable_shared_from_this<listener> {
 }  // namespace
 
 event_loop::event_loop() : timers_{std::make_unique<timers>()} {
-  const owner_id seed = owner_id::random();
-  std::memcpy(&random_state_, seed.bytes().data(), sizeof random_state_);
   try {
     io_ = std::make_unique<io>();
     io_->ticks = on_readable(timers_->descriptor(), [this, descriptor = timers_->descriptor()] {
@@ -206,7 +197,11 @@ std::shared_ptr<void> event_loop::on_readable(int descriptor, std::function<void
 
 std::uint64_t event_loop::random() {
   assert_core_locked();
-  return mix(random_state_);
+  if (random_left_ == 0) {
+    fill_randomly(std::as_writable_bytes(std::span{random_}));
+    random_left_ = random_.size();
+  }
+  return std::exchange(random_[--random_left_], 0);
 }
 
 store::scheduler::timer event_loop::at(store::time_point when, std::function<void()> action) noexcept {

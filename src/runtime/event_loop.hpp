@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -96,7 +98,8 @@ class HOLDFAST_CAPABILITY("core lock") event_loop final : public store::schedule
   deferred deferred_ HOLDFAST_GUARDED_BY(this);
   std::function<void()> kick_;  // may be read once `kicks_` is true
   std::atomic<bool> kicks_ = false;
-  std::uint64_t random_state_ HOLDFAST_GUARDED_BY(this) = 0;
+  std::array<std::uint64_t, 64> random_ HOLDFAST_GUARDED_BY(this){};  // a system call fills it
+  std::size_t random_left_ HOLDFAST_GUARDED_BY(this) = 0;
   const std::unique_ptr<timers> timers_ HOLDFAST_PT_GUARDED_BY(this);
   std::unique_ptr<io> io_;
 };

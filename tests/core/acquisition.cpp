@@ -199,6 +199,116 @@ TEST(acquisition, believes_no_forged_notification_of_its_grant) {
   }
 }
 
+constexpr std::uint64_t secret = 0xfeed;
+constexpr std::uint64_t connection = 3;
+
+/// A place whose notifications can prove its grant.
+tickets::place provable_at(std::uint64_t token) {
+  tickets::place at = waiting_at(token);
+  at.connection = connection;
+  return at;
+}
+
+store::notification proof_of(std::uint64_t token) {
+  store::notification n = grant_of(token);
+  n.proof = secret;
+  n.connection = connection;
+  return n;
+}
+
+stepper provable() {
+  stepper it;
+  it.chance = secret;
+  return it;
+}
+
+TEST(acquisition, believes_a_proven_grant_and_counts_from_the_last_answered_request) {
+  stepper it = provable();
+  EXPECT_EQ(std::get<tickets::acquire>(*it.start().send).proof, secret);
+  it.pass(20ms);
+  it.reply(provable_at(ticket));
+  it.pass(9s);
+  it.wake();
+  const auto looked = it.now;
+  it.pass(20ms);
+  it.reply(provable_at(ticket));
+  it.pass(4s);
+  const auto s = it.notify(proof_of(ticket));
+  expect_grant(s, ticket, looked);
+  EXPECT_TRUE(grant_of(s)->is_notified);
+}
+
+TEST(acquisition, looks_at_a_grant_of_which_something_is_not_proven) {
+  const auto changed = [](auto change) {
+    store::notification n = proof_of(ticket);
+    change(n);
+    return n;
+  };
+  for (const store::notification& n :
+       {changed([](auto& of) { of.proof = 0; }), changed([](auto& of) { of.proof = secret + 1; }),
+        changed([](auto& of) { of.connection = 0; }), changed([](auto& of) { of.connection = 4; }),
+        changed([](auto& of) { of.kind = store::notification_kind::look; })}) {
+    stepper it = provable();
+    it.queue(provable_at(ticket));
+    it.pass(1s);
+    const auto s = it.notify(n);
+    EXPECT_EQ(task_of(s), task::look);
+    EXPECT_FALSE(s.answer);
+    EXPECT_FALSE(grant_of(it.reply(granted_at(ticket)))->is_notified);
+  }
+}
+
+TEST(acquisition, believes_no_proof_for_a_place_that_it_does_not_have) {
+  stepper it = provable();
+  it.queue(provable_at(ticket));
+  EXPECT_TRUE(is_quiet(it.notify(proof_of(ticket - 1))));
+  it.pass(40s);
+  it.wake();
+  it.chance = 99;
+  EXPECT_EQ(std::get<tickets::acquire>(*it.reply(tickets::nothing{}).send).proof, 99U) << "a new one";
+  it.reply(provable_at(ticket + 5));
+  EXPECT_EQ(task_of(it.notify(proof_of(ticket + 5))), task::look) << "the secret of the former place";
+}
+
+TEST(acquisition, believes_no_proof_where_the_store_proves_nothing) {
+  stepper it = provable();
+  it.queue(waiting_at(ticket));
+  store::notification n = proof_of(ticket);
+  n.connection = 0;
+  EXPECT_EQ(task_of(it.notify(n)), task::look);
+}
+
+TEST(acquisition, lets_the_answer_decide_if_a_proof_comes_while_a_request_is_under_way) {
+  stepper it = provable();
+  it.queue(provable_at(ticket));
+  it.pass(9s);
+  it.wake();
+  EXPECT_TRUE(is_quiet(it.notify(proof_of(ticket))));
+  EXPECT_EQ(task_of(it.reply(provable_at(ticket))), task::look);
+  it.cancel();
+  EXPECT_TRUE(is_quiet(it.notify(proof_of(ticket)))) << "nobody wants it any more";
+  EXPECT_EQ(task_of(it.reply(granted_at(ticket))), task::withdraw);
+}
+
+TEST(acquisition, looks_at_a_proven_grant_of_which_half_of_the_ttl_is_over) {
+  for (const auto& [passed, is_late] : {std::pair{15s - margin - 1ms, false}, {15s - margin, true}}) {
+    stepper it = provable();
+    it.queue(provable_at(ticket));
+    it.pass(passed);
+    const auto s = it.notify(proof_of(ticket));
+    EXPECT_EQ(s.answer.has_value(), !is_late);
+    EXPECT_EQ(s.send.has_value(), is_late);
+  }
+}
+
+TEST(acquisition, brings_no_secret_for_a_place_that_it_does_not_take) {
+  store::claim c = a_claim();
+  c.wait = false;
+  stepper it{c};
+  it.chance = secret;
+  EXPECT_EQ(std::get<tickets::acquire>(*it.start().send).proof, 0U);
+}
+
 TEST(acquisition, leaves_its_place_for_no_forged_notification_of_its_end) {
   stepper it;
   it.queue(waiting_at(ticket));

@@ -22,7 +22,7 @@ class keeper : public testing::Test {
   };
 
   lease_record_ptr keep(const lease_record_ptr& lease, store::time_point valid_from) {
-    it.time.turn([&] { kept.add(lease, valid_from); });
+    it.time.turn([&] { kept.add(lease, {lease->hold.token, valid_from}); });
     return lease;
   }
   lease_record_ptr keep(std::uint8_t owner) { return keep(a_lease(owner), it.time.now()); }

@@ -126,6 +126,32 @@ TEST_F(managed_leases, asks_at_once_when_it_is_notified_that_a_lease_was_ended) 
   EXPECT_EQ(losses.size(), 1U);
 }
 
+// Its end by force may have been among them.
+TEST_F(managed_leases, confirms_what_a_notification_has_granted_once_others_may_be_lost) {
+  ask();
+  tickets::place at = waiting_at(7);
+  at.connection = 3;
+  store::notification granted = grant_of(7);
+  granted.proof = std::get<tickets::acquire>(it.link.request()).proof;
+  granted.connection = 3;
+  it.answer(at);
+  it.notify(1, granted);
+  ASSERT_EQ(ends.size(), 1U);
+  const auto lease = std::get<lease_record_ptr>(ends.back());
+  hold(a_claim(2), 8);  // by an answer
+  const auto lose_notifications = [&] { it.time.turn([&] { it.link.lose_notifications(); }); };
+
+  lose_notifications();
+  ASSERT_EQ(it.pending_tasks(), tasks{task::renew});
+  const auto& holds = std::get<tickets::renew>(it.link.request()).holds;
+  ASSERT_EQ(holds.size(), 1U);
+  EXPECT_EQ(holds[0].owner, id(1));
+  it.answer(tickets::kept{{true}});
+  lose_notifications();
+  EXPECT_EQ(it.link.open(), 0U) << "it is confirmed";
+  EXPECT_TRUE(lease->held_at(it.time.now()));
+}
+
 TEST_F(managed_leases, loses_no_lease_to_a_forged_notification_and_asks_once_at_a_time) {
   const lease_record_ptr lease = hold();
   it.time.run_for(1s);

@@ -20,6 +20,7 @@ class scripted_link final : public tickets::link {
     open_.push_back({std::move(request), std::move(done)});
   }
   void on_notifications(on_notification handler) override { on_notification_ = std::move(handler); }
+  void on_gap(const std::function<void()>& missed) override { missed_ = missed; }
   std::shared_ptr<void> watch(store::watched, std::function<void()>) override {
     return std::exchange(next_watch, nullptr);
   }
@@ -44,6 +45,8 @@ class scripted_link final : public tickets::link {
     done(std::move(with));
   }
   void notify(const store::notification& n) { on_notification_(n); }
+  /// Notifications may have been lost.
+  void lose_notifications() { missed_(); }
 
   void extend_session(store::time_point until) {
     session = until;
@@ -61,6 +64,7 @@ class scripted_link final : public tickets::link {
   std::deque<pending> open_;
   std::size_t sent_ = 0;
   on_notification on_notification_;
+  std::function<void()> missed_;
   std::function<void()> extended_;
 };
 

@@ -73,7 +73,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     redis::shard_channels channels;
     hear_all(static_cast<test::task>(task), messages, careful, &channels);
   }
-  (void)redis::read_notification(bytes, plain);
+  (void)redis::read_notification(bytes);
   (void)redis::lock_of_side_key(bytes);
   (void)redis::request_error_of(std::string{bytes});
   return 0;

@@ -49,6 +49,29 @@ bend(acquisition.cpp
   }
   return has_place && is_about_place ? look(now) : step{};]=])
 
+# What a proof has to show is not looked at.
+bend(acquisition.cpp
+  FROM [=[proof_ != 0 && n.proof == proof_;]=]
+  TO [=[(is_bent(mutant::proof_ignored) || (proof_ != 0 && n.proof == proof_));]=])
+bend(acquisition.cpp
+  FROM [=[  proof_ = claim_->wait ? random : 0;]=]
+  TO [=[  if (proof_ == 0 || !is_bent(mutant::proof_kept)) proof_ = claim_->wait ? random : 0;]=])
+bend(acquisition.cpp
+  FROM [=[  if (state_ != state::waiting || n.kind]=]
+  TO [=[  if ((state_ != state::waiting && !is_bent(mutant::proof_despite_request)) || n.kind]=])
+bend(acquisition.cpp
+  FROM [=[  if (in_flight_) {
+    early_.look_at_any]=]
+  TO [=[  if (in_flight_ && is_bent(mutant::proof_despite_request) && is_proven(now, n)) return grant(true);
+  if (in_flight_) {
+    early_.look_at_any]=])
+bend(acquisition.cpp
+  FROM [=[connection_ != 0 && n.connection == connection_;]=]
+  TO [=[(n.connection == connection_ || is_bent(mutant::proof_on_any_connection));]=])
+bend(acquisition.cpp
+  FROM [=[now + claim_->margin < kept_ + claim_->ttl / 2;]=]
+  TO [=[(now + claim_->margin < kept_ + claim_->ttl / 2 || is_bent(mutant::proof_after_half));]=])
+
 # What was cancelled stays in the queue.
 bend(acquisition.cpp
   FROM [=[  if (state_ == state::over) return {};

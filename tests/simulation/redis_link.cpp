@@ -108,10 +108,11 @@ void redis_link::arrival::account(const redis::value& reply) const {
 }
 
 void redis_link::arrival::answer() const {
-  way->to_client(connection, [link = link, p = p] {
+  way->to_client(connection, [link = link, p = p, c = connection] {
     auto& t = static_cast<talk&>(*p);
     if (!t.heard) t.heard = t.request_fsm.give_up(link->from_.now());
     if (t.heard) {
+      if (auto* const at = tickets::reply_in<tickets::place>(*t.heard)) at->connection = number_of(c);
       link->deliver(p, std::move(*t.heard));
     } else if (!p->given_up) {
       link->dispatch(p);

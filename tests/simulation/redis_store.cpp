@@ -96,6 +96,7 @@ void redis_store::begin(scene& in, site& at, ledger& account) {
   waits_for_own_writes_ = in.chance.one_in(2);
   if (!kills_former) account.expect_late_requests();
   known_clients_.clear();
+  seen_proofs_.clear();
   server_.restart();
   server_.lose_everything();
   listener_ = server_.connect();
@@ -166,9 +167,15 @@ void redis_store::listen_to(const owner_id& client) {
   static_cast<void>(server_.execute({"SUBSCRIBE", redis::channel_of(client)}, listener_));
 }
 
+/// Whoever sends it hears all channels, and has seen the proofs of former grants.
 void redis_store::notify_all(const store::notification& n) {
+  const auto seen = seen_proofs_.find(n.owner);
   for (const known_client& c : known_clients_) {
-    if (c.link != nullptr) c.link->receive(n, careless);
+    if (c.link == nullptr) continue;
+    store::notification forged = n;
+    forged.proof = seen == seen_proofs_.end() ? 0 : seen->second;
+    forged.connection = redis_link::number_of(c.link->connection());
+    c.link->receive(forged, careless);
   }
 }
 
@@ -306,15 +313,20 @@ void redis_store::hear(std::uint64_t connection, const redis::value& push) {
   if (push.items.size() != 3 || push.items[0].text != "message") return;
   constexpr std::size_t head = std::string_view{"holdfast:client:"}.size();
   const auto client = owner_id::from_hex(std::string_view{push.items[1].text}.substr(head));
-  // What was done, and what the client makes of it: of a grant that replicas have to acknowledge, less.
   const bool is_listener = connection == listener_.id || (former_ && connection == former_->listener.id);
-  const auto read = redis::read_notification(push.items[2].text, is_listener ? redis::dialect{} : speech);
+  auto read = redis::read_notification(push.items[2].text);
   if (!client || !read) return in_->violated("a notification that nobody understands: " + push.items[2].text);
-  if (is_listener) return notifications_.push_back({*client, *read});
+  if (is_listener) {
+    if (read->proof != 0) seen_proofs_[read->owner] = read->proof;
+    return notifications_.push_back({*client, *read});
+  }
   known_client& c = known(*client);
   if (c.link == nullptr || c.sessions.empty()) return;
   const session& now = c.sessions.back();
-  if (now.at_server.id == connection && now.number == c.link->connection()) c.link->push(*read);
+  if (now.at_server.id == connection && now.number == c.link->connection()) {
+    read->connection = redis_link::number_of(now.number);
+    c.link->push(*read);
+  }
 }
 
 std::optional<lock_state> redis_store::inspect(const std::string& name) {

@@ -19,6 +19,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 using outcome = request_fsm::outcome;
 
 const owner_id client = owner_id::random();
@@ -153,6 +154,20 @@ TEST_F(redis_request_fsm, reads_exact_tokens) {
   const auto at = reply_in<tickets::place>(talk.hear(one(text("18446744073709551615"))));
   EXPECT_TRUE(at.granted);
   EXPECT_EQ(at.token.value(), 18446744073709551615U);
+}
+
+TEST_F(redis_request_fsm, brings_the_secret_of_a_place_unless_the_grant_needs_others) {
+  const auto claim_with = [&](tickets::request request) {
+    request_fsm talk{std::move(request), in, client};
+    return said(talk)[0].back();
+  };
+  const tickets::request asked = request_for(test::task::acquire);
+  tickets::acquire secretly = std::get<tickets::acquire>(asked);
+  secretly.proof = 0xc0ffee;
+  EXPECT_THAT(claim_with(secretly), StartsWith(client.hex() + "/c0ffee 1073741824 "));
+  EXPECT_THAT(claim_with(asked), StartsWith(client.hex() + " 1073741824 "));
+  in.replicas = 1;
+  EXPECT_THAT(claim_with(secretly), StartsWith(client.hex() + " 1073741824 "));
 }
 
 TEST_F(redis_request_fsm, asks_replicas_whether_they_know_of_a_grant) {
@@ -422,26 +437,28 @@ TEST_F(redis_request_fsm, shows_a_forged_claim_with_no_negative_number) {
 }
 
 TEST(redis_notifications, are_read_or_ignored) {
-  const dialect plain;
-  const auto w = read_notification("granted " + owner.hex() + " 00000000000000000012", plain);
+  const auto w = read_notification("granted " + owner.hex() + " 00000000000000000012");
   ASSERT_TRUE(w);
   EXPECT_EQ(w->owner, owner);
   EXPECT_EQ(w->kind, store::notification_kind::granted);
   EXPECT_EQ(w->token, fencing_token{12});
-  dialect careful;
-  careful.replicas = 1;
-  EXPECT_EQ(read_notification("granted " + owner.hex() + " 12", careful)->kind,
-            store::notification_kind::look);
-  EXPECT_EQ(read_notification("asked " + owner.hex() + " 12", plain)->kind,
+  EXPECT_EQ(w->proof, 0U);
+  const auto proven = read_notification("granted " + owner.hex() + " 12/c0ffee");
+  EXPECT_EQ(proven->token, fencing_token{12});
+  EXPECT_EQ(proven->proof, 0xc0ffeeU);
+  EXPECT_EQ(read_notification("asked " + owner.hex() + " 12")->kind,
             store::notification_kind::release_requested);
   const std::vector<std::string> others{"",
                                         "granted",
                                         "granted " + owner.hex(),
                                         "granted x 12",
                                         "boiled " + owner.hex() + " 12",
-                                        "granted " + owner.hex() + " 12x"};
+                                        "granted " + owner.hex() + " 12x",
+                                        "granted " + owner.hex() + " 12/",
+                                        "granted " + owner.hex() + " 12/g",
+                                        "granted " + owner.hex() + " 12/10000000000000000"};
   for (const std::string& other : others) {
-    EXPECT_FALSE(read_notification(other, plain)) << other;
+    EXPECT_FALSE(read_notification(other)) << other;
   }
 }
 

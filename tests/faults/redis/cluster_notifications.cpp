@@ -6,6 +6,7 @@
 #include <string>
 
 #include "faults/redis/cluster.hpp"
+#include "faults/redis/hand_over.hpp"
 
 namespace holdfast::faults {
 namespace {
@@ -54,6 +55,12 @@ TEST_F(redis_cluster_notifications, go_by_sharded_channels_alone) {
     EXPECT_EQ(bus_messages_of(i, "publishshard_received"), 0) << i;
     EXPECT_EQ(calls_of(i, "spublish") + calls_of(i, "publish"), 0) << i;
   }
+}
+
+TEST_F(redis_cluster_notifications, that_prove_a_grant_save_a_look) {
+  client locks{nodes_.url()};
+  client others{nodes_.url()};
+  EXPECT_EQ(fewest_scripts_of_a_hand_over(nodes_.node(owner_of("stock")), locks, others), 1);
 }
 
 // A channel is one of a slot: a client that waits on many names of a slot has one.

@@ -1,11 +1,14 @@
-// Messages on a client's channel are hints, whoever sends them: another user, who may publish and may even
-// read all that stands in the keys, can neither make a client believe in a grant, nor end a lease.
+// Messages on a client's channel are hints, whoever sends them: another user who may publish can neither make a
+// client believe in a grant, nor end a lease. A grant is believed that comes with the secret of its claim. Whoever
+// may read that in the keys, and publish, can make two hold, as whoever may write locks can.
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <sstream>
 
 #include "faults/faults.hpp"
+#include "faults/redis/hand_over.hpp"
 #include "support/redis_server.hpp"
 
 namespace holdfast::faults {
@@ -34,8 +37,10 @@ class redis_notifications : public testing::Test {
     std::string owner;
     std::string token;
     std::string client;
-    [[nodiscard]] std::vector<std::string> message(const std::string& kind) const {
-      return {"PUBLISH", "holdfast:client:" + client, kind + ' ' + owner + ' ' + token};
+    std::string secret;  // with its "/"
+    [[nodiscard]] std::vector<std::string> message(const std::string& kind,
+                                                   const std::string& proof = {}) const {
+      return {"PUBLISH", "holdfast:client:" + client, kind + ' ' + owner + ' ' + token + proof};
     }
   };
   static address address_in(const std::string& claim) {
@@ -43,6 +48,9 @@ class redis_notifications : public testing::Test {
     address a;
     std::string since;
     fields >> a.token >> a.owner >> since >> a.client;
+    const auto end = std::min(a.client.find('/'), a.client.size());
+    a.secret = a.client.substr(end);
+    a.client.resize(end);
     return a;
   }
   address holder() { return address_in(server_.ask({"GET", "holdfast:stock"})); }
@@ -79,14 +87,51 @@ TEST_F(redis_notifications, that_are_forged_make_nobody_believe_in_a_grant) {
   const auto talker = as("talker");
   const auto place = waiter().token;
   for (const std::string kind : {"granted", "look", "revoked", "granted"}) {
-    ASSERT_EQ(talker->ask(waiter().message(kind)), "1") << kind;
-    hear_out(others_);
-    EXPECT_EQ(next.wait_for(0s), std::future_status::timeout) << kind;
-    EXPECT_EQ(waiter().token, place) << "it stands where it stood";
+    for (const std::string proof : {"", "/0", "/1234567890abcdef"}) {
+      ASSERT_EQ(talker->ask(waiter().message(kind, proof)), "1") << kind;
+      hear_out(others_);
+      EXPECT_EQ(next.wait_for(0s), std::future_status::timeout) << kind << proof;
+      EXPECT_EQ(waiter().token, place) << "it stands where it stood";
+    }
   }
   is_held = false;
   EXPECT_FALSE(held.release());
   EXPECT_FALSE(next.get()) << "it held while another did";
+}
+
+TEST_F(redis_notifications, that_prove_a_grant_save_a_look) {
+  EXPECT_EQ(fewest_scripts_of_a_hand_over(server_, locks_, others_), 1);
+}
+
+// So the rights to read keys and to publish together are those of a user of the locks.
+TEST_F(redis_notifications, are_believed_if_whoever_may_read_keys_forges_them) {
+  const auto held = mutex{locks_, "stock"}.acquire();
+  auto next = std::async(std::launch::async, [&] { return mutex{others_, "stock"}.acquire(); });
+  expect_waiter(locks_);
+  ASSERT_NE(waiter().secret, "");
+  hear_out(others_);  // it knows its place
+  ASSERT_EQ(as("talker")->ask(waiter().message("granted", waiter().secret)), "1");
+  const auto lease = next.get();
+  EXPECT_TRUE(lease.held() && held.held());
+}
+
+TEST_F(redis_notifications, have_secrets_that_are_shown_to_nobody) {
+  auto held = mutex{locks_, "stock"}.acquire();
+  auto next = std::async(std::launch::async, [&] { return mutex{others_, "stock"}.acquire(); });
+  expect_waiter(locks_);
+  const std::string secret = waiter().secret.substr(1);
+  ASSERT_NE(secret, "");
+  const auto state = locks_.inspect("stock");
+  for (const auto* claims : {&state->holders, &state->waiters}) {
+    for (const claim_state& each : *claims) {
+      for (const std::string& shown : {each.owner, each.claimant.host, each.claimant.program,
+                                       each.claimant.label, each.claimant.value.value_or("")}) {
+        EXPECT_EQ(shown.find(secret), std::string::npos) << shown;
+      }
+    }
+  }
+  EXPECT_FALSE(held.release());
+  next.get();
 }
 
 TEST_F(redis_notifications, cannot_be_sent_by_who_may_only_read) {

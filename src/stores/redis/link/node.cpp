@@ -22,11 +22,6 @@ bool is_push_of(const value& v, std::string_view kind) {
   return v.is(value::kind::push) && !v.items.empty() && v.items[0].text == kind;
 }
 
-bool is_grant(const request_fsm::outcome& o) {
-  const auto* const at = tickets::reply_in<tickets::place>(o);
-  return at != nullptr && at->granted;
-}
-
 }  // namespace
 
 node::node(runtime::event_loop& loop, runtime::connection_reader& reader, const settings& of,
@@ -90,7 +85,7 @@ std::unique_ptr<wire> node::connect(int stop) {
 
 void node::on_connected() {
   const std::vector<value> early = std::exchange(early_, {});
-  if (const notifications received = notifications_in(early); !received.empty()) {
+  if (const notifications received = notifications_in(early, 0); !received.empty()) {
     // With a kick: this thread need not drive the connection, and notifications may cause requests.
     const runtime::core_lock now{loop_};
     parent_.on_received(received);
@@ -129,7 +124,7 @@ void node::handle(std::vector<value> messages) {
   const received all = match(std::move(messages));
   const bool demoted = interpret_replies();
   const bool missed = forget_channels(all.pushes);
-  deliver(notifications_in(all.pushes, all.outdated), missed);
+  deliver(notifications_in(all.pushes, all.connection), missed);
   if (const changes of = changes_in(all.pushes); !of.empty()) {
     const runtime::core_lock now{loop_};
     tracking_.invalidated(of);
@@ -148,7 +143,7 @@ node::received node::match(std::vector<value> messages) {
   received all;
   auto line = connection_.lock();
   line.heard();
-  all.outdated = line->may_be_outdated();
+  all.connection = line->may_be_outdated() ? 0 : line->number();
   for (value& m : messages) {
     if (m.is(value::kind::push) && !is_push_of(m, "ssubscribe")) {
       all.pushes.push_back(std::move(m));
@@ -185,7 +180,9 @@ bool node::interpret_replies() {
         connection_.restart(i);
         continue;
       }
-      if (is_grant(*c.outcome) && connection_.wire().may_be_outdated(c)) {
+      auto* const at = tickets::reply_in<tickets::place>(*c.outcome);
+      if (at != nullptr) at->connection = connection_.wire().number();
+      if (at != nullptr && at->granted && connection_.wire().may_be_outdated(c)) {
         c.outcome = store::request_error{
             {errc::unavailable, "the server granted the lock late, and may not be the primary any more"},
             true,
@@ -227,13 +224,13 @@ bool node::forget_channels(const std::vector<value>& pushes) {
   return missed;
 }
 
-node::notifications node::notifications_in(const std::vector<value>& pushes, bool outdated) const {
+node::notifications node::notifications_in(const std::vector<value>& pushes, std::uint64_t connection) {
   notifications all;
   for (const value& p : pushes) {
     if (p.items.size() < 3 || (p.items[0].text != "message" && p.items[0].text != "smessage")) continue;
-    auto n = read_notification(p.items[2].text, settings_.speech);
+    auto n = read_notification(p.items[2].text);
     if (!n) continue;
-    if (outdated && n->kind == store::notification_kind::granted) n->kind = store::notification_kind::look;
+    n->connection = connection;
     all.push_back(*n);
   }
   return all;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -108,8 +109,8 @@ class node final : private runtime::multiplexed_connection<wire>::protocol {
   /// The messages that were read, by kind.
   struct received {
     std::vector<value> pushes;
-    bool surplus = false;   // replies to no request
-    bool outdated = false;  // see wire::may_be_outdated
+    bool surplus = false;          // replies to no request
+    std::uint64_t connection = 0;  // by which grants are proved, zero: they are not
   };
 
   // See runtime::multiplexed_connection::protocol.
@@ -131,7 +132,8 @@ class node final : private runtime::multiplexed_connection<wire>::protocol {
   void hear_ping(const value& reply);
   void deliver(const notifications& received, bool missed);
   [[nodiscard]] bool forget_channels(const std::vector<value>& pushes);
-  [[nodiscard]] notifications notifications_in(const std::vector<value>& pushes, bool outdated = false) const;
+  [[nodiscard]] static notifications notifications_in(const std::vector<value>& pushes,
+                                                      std::uint64_t connection);
   [[nodiscard]] changes changes_in(const std::vector<value>& pushes) const;
 
   runtime::event_loop& loop_;

@@ -1,5 +1,6 @@
 #include "stores/redis/link/wire.hpp"
 
+#include <atomic>
 #include <poll.h>
 #include <string_view>
 #include <sys/socket.h>
@@ -15,6 +16,11 @@ namespace {
 /// a pause must not keep it. What is left in the socket wakes it again.
 constexpr int reads_at_once = 16;
 
+std::uint64_t next_number() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
+
 }  // namespace
 
 void pending_command::complete() {
@@ -25,7 +31,7 @@ void pending_command::complete() {
 }
 
 wire::wire(connection established, bool is_tls, const dialect& in, const guard_marker& marker)
-    : connection_{std::move(established)}, is_tls_{is_tls}, in_{in}, marker_{marker} {
+    : number_{next_number()}, connection_{std::move(established)}, is_tls_{is_tls}, in_{in}, marker_{marker} {
   if (connection_.has_shard_channels) channels_ = std::make_unique<shard_channels>();
   if (connection_.has_answered_guard) last_question_ = std::chrono::steady_clock::now();
 }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -77,6 +78,9 @@ class wire {
   /// \param moved the question has to be asked again at once, since its marker has moved.
   void hear_ping(const value& reply, bool moved);
 
+  /// See tickets::place.
+  [[nodiscard]] std::uint64_t number() const { return number_; }
+
   /// Whether a grant that comes now proves nothing. A server of a cluster that stood still while its replica
   /// took its place carries out what lies in its sockets before it learns of that. Then nobody has asked it
   /// lately, or the request is an old one.
@@ -102,6 +106,7 @@ class wire {
            std::chrono::steady_clock::now() >= since + ask_every;
   }
 
+  const std::uint64_t number_;
   connection connection_;
   const bool is_tls_;
   const dialect& in_;

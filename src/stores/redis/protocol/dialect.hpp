@@ -25,6 +25,10 @@ struct dialect {
   /// meanwhile, and the guard is longer by that.
   std::chrono::milliseconds former_primary{0};
 
+  /// Whether a grant is sent with the secret of its claim, which proves it. Not where the client has to ask
+  /// others as well.
+  [[nodiscard]] bool proves_grants() const { return !votes && replicas == 0; }
+
   /// Where the server is one of several: it accepts no number as token that is further ahead of its clock,
   /// so one whose clock is behind the others by more refuses theirs. The scripts have it in
   /// lua/quorum/furthest.lua.

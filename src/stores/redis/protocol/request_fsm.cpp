@@ -1,7 +1,9 @@
 #include "stores/redis/protocol/request_fsm.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstdint>
 #include <variant>
 
 #include "base/metadata.hpp"
@@ -251,10 +253,11 @@ class request_fsm::speaker {
 
   void operator()(const tickets::request& r) const { std::visit(*this, r); }
   void operator()(const tickets::acquire& r) const {
-    say_claim({text::acquire_sha1, text::acquire}, *r.claim, r.claim->wait, std::nullopt);
+    say_claim({text::acquire_sha1, text::acquire}, *r.claim, r.claim->wait,
+              of_.in_->proves_grants() ? r.proof : 0, std::nullopt);
   }
   void operator()(const ballots::vote& r) const {
-    say_claim({quorum_text::claim_sha1, quorum_text::claim}, *r.claim, r.wait, r.number);
+    say_claim({quorum_text::claim_sha1, quorum_text::claim}, *r.claim, r.wait, 0, r.number);
   }
   void operator()(const tickets::find& r) const { say_look(r, {}); }
   void operator()(const tickets::look& r) const { say_look(r, r.token ? text_of(r.token) : std::string{}); }
@@ -330,7 +333,8 @@ class request_fsm::speaker {
     begin_call(out_, s, in_full_, 1, arguments + (is_paused_ ? 1 : 0));
     append_keys(out_, of_.in_->prefix, name_of(of_.request_));
   }
-  void say_claim(const script& s, const store::claim& c, bool wait, std::optional<fencing_token> vote) const;
+  void say_claim(const script& s, const store::claim& c, bool wait, std::uint64_t proof,
+                 std::optional<fencing_token> vote) const;
   /// A claim that is found begins a new ttl, because an earlier request may have been carried out late, and
   /// its ttl began at a time unknown to the client. Also, WAIT waits for writes of this connection: a script
   /// without a write gives replicas nothing to acknowledge.
@@ -369,7 +373,7 @@ class request_fsm::speaker {
   const std::int64_t keep_;
 };
 
-void request_fsm::speaker::say_claim(const script& s, const store::claim& c, bool wait,
+void request_fsm::speaker::say_claim(const script& s, const store::claim& c, bool wait, std::uint64_t proof,
                                      std::optional<fencing_token> vote) const {
   begin(s, (takes_all(c) ? 5 : 7) + (vote ? 1 : 0));
   const std::int64_t ttl = milliseconds_in(store_ttl(c));
@@ -382,6 +386,11 @@ void request_fsm::speaker::say_claim(const script& s, const store::claim& c, boo
   claim.reserve(160 + store::text_of(c.metadata).size());
   claim.append(client.data(), client.size());
   if (of_.channels_ != nullptr) claim.append("{").append(tag_in(slot_of(of_.lock_key()))).append("}");
+  if (proof != 0) {
+    std::array<char, 16> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), proof, 16).ptr;
+    claim.append("/").append(digits.data(), end);
+  }
   for (const std::int64_t part : {store::weight_of(c), store::capacity_of(c), ttl})
     claim.append(" ").append(std::to_string(part));
   claim += ' ';
@@ -414,21 +423,34 @@ std::vector<std::string_view> all_scripts(const dialect& in) {
           text::request_release, text::force_release, text::inspect};
 }
 
-std::optional<store::notification> read_notification(std::string_view payload, const dialect& in) {
+namespace {
+
+std::optional<std::uint64_t> number_in(std::string_view digits, int base) {
+  std::uint64_t n = 0;
+  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), n, base);
+  if (problem != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  return n;
+}
+
+}  // namespace
+
+std::optional<store::notification> read_notification(std::string_view payload) {
   const std::size_t first = payload.find(' ');
   const std::size_t second = payload.find(' ', first + 1);
   if (first == std::string_view::npos || second == std::string_view::npos) return std::nullopt;
   const std::string_view kind = payload.substr(0, first);
   const auto owner = owner_id::from_hex(payload.substr(first + 1, second - first - 1));
-  const std::string_view digits = payload.substr(second + 1);
-  std::uint64_t token = 0;
-  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), token);
-  if (!owner || problem != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  const std::string_view token = payload.substr(second + 1, payload.find('/', second) - second - 1);
+  const std::string_view proof = payload.substr(second + 1 + token.size());
+  const auto number = number_in(token, 10);
+  const auto secret = proof.empty() ? std::optional<std::uint64_t>{0} : number_in(proof.substr(1), 16);
+  if (!owner || !number || !secret) return std::nullopt;
   store::notification n;
   n.owner = *owner;
-  n.token = fencing_token{token};
+  n.token = fencing_token{*number};
+  n.proof = *secret;
   if (kind == "granted")
-    n.kind = in.replicas == 0 ? store::notification_kind::granted : store::notification_kind::look;
+    n.kind = store::notification_kind::granted;
   else if (kind == "revoked")
     n.kind = store::notification_kind::revoked;
   else if (kind == "look")

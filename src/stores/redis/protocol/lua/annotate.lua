@@ -12,6 +12,6 @@ local value = found[1] or redis.call('GET', lock) -- which fails for a key of an
 local c = value and parts_of(value)
 if not c or c.owner ~= owner then return 0 end
 
-local before = c.rest:match('^%x[%x{}]* %d+ %d+ %d+ ')
+local before = c.rest:match('^%x[%x{}/]* %d+ %d+ %d+ ')
 redis.call('SET', lock, c.token .. ' ' .. owner .. ' ' .. c.since .. ' ' .. before .. metadata, 'KEEPTTL')
 return 1

@@ -9,7 +9,8 @@
 --   waiters  zset     the claims that wait
 --   holders  zset     the claims that hold together
 -- A claim is the text "token owner since client weight capacity ttl metadata". `since` is in microseconds, `ttl` in
--- milliseconds. A set has three members for each claim, so that one call answers each of three questions:
+-- milliseconds. Behind the client's id there may be a secret, "/" and hexadecimal digits, which is sent with the grant:
+-- its client believes the grant without another request. A set has three members for each claim, so that one call answers each of three questions:
 --   member         score                   question
 --   claim          its token               Which claim is the first?
 --   owner          minus its token         Which claim has this owner?
@@ -29,13 +30,13 @@ local is_paused = ARGV[#ARGV]:sub(1, 7) == 'paused '
 -- Whether it is one: cheaper than its parts.
 local function is_claim(text)
   return text:match('^%d+()') == 21 and text:match('^ %x+()', 21) == 54
-    and text:find('^ %d+ %x[%x{}]* %d+ %d+ %d+ ', 54)
+    and text:find('^ %d+ %x[%x{}/]* %d+ %d+ %d+ ', 54)
 end
 
 -- Returns the parts of a claim, or nil for any other text. Only annotate changes the `rest`, behind `since`.
 local function parts_of(text)
   local token, owner, since, rest, client, weight, capacity, ttl =
-    text:match('^(%d+) (%x+) (%d+) ((%x[%x{}]*) (%d+) (%d+) (%d+) .*)$')
+    text:match('^(%d+) (%x+) (%d+) ((%x[%x{}/]*) (%d+) (%d+) (%d+) .*)$')
   if not token or #token ~= 20 or #owner ~= 32 then return nil end
   return { text = text, token = token, owner = owner, since = since, rest = rest, client = client,
     weight = tonumber(weight), capacity = tonumber(capacity), ttl = ttl }
@@ -75,11 +76,14 @@ local function is_end(member) return member and member:sub(1, 4) == 'end ' end
 
 -- A lost notification costs time only. In a cluster a client that waits may listen in the shard of the name: then a
 -- hash tag follows its id. All nodes pass on a PUBLISH, which the rare end of a hold by force is worth.
-local function send(command, client, c, event)
-  redis.pcall(command, 'holdfast:client:' .. client, event .. ' ' .. c.owner .. ' ' .. c.token)
+local function send(command, client, c, event, secret)
+  redis.pcall(command, 'holdfast:client:' .. client, event .. ' ' .. c.owner .. ' ' .. c.token .. secret)
 end
-local function notify(c, event) send(c.client:sub(-1) == '}' and 'SPUBLISH' or 'PUBLISH', c.client, c, event) end
-local function notify_holder(c, event) send('PUBLISH', c.client:match('^%x+'), c, event) end
+local function notify(c, event)
+  local client, secret = c.client:match('^([%x{}]+)(.*)$')
+  send(client:sub(-1) == '}' and 'SPUBLISH' or 'PUBLISH', client, c, event, event == 'granted' and secret or '')
+end
+local function notify_holder(c, event) send('PUBLISH', c.client:match('^%x+'), c, event, '') end
 
 -- A token is text of 20 digits, because Lua's numbers are exact only up to 2^53.
 local function next_token(last)
