@@ -90,8 +90,8 @@ void server_fault_injector::step(duration by) {
   }
 }
 
-/// Nobody is told. A guard begins with the next question at most, and not for all: those who do not know of it may
-/// grant tokens that are ahead of the clock, which another flush would forget.
+/// Nobody is told. A guard begins with the next question at most, and not for all: those who do not know of
+/// it may grant tokens that are ahead of the clock, which another flush would forget.
 void server_fault_injector::empty() {
   if (around_.server.is_down() || around_.in.now < no_flush_before_) return;
   no_flush_before_ = around_.in.now + 2 * around_.store.guard();

@@ -43,7 +43,7 @@ class server_fault_injector final : public fault_injector {
   void go_down(fault cause, duration down);
 
   bool crashing_ = false;
-  instant parted_until_{};    // there are two primaries
+  instant parted_until_{};     // there are two primaries
   instant no_flush_before_{};  // see docs/stores/redis.md
 };
 

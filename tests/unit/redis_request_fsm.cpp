@@ -157,15 +157,15 @@ TEST_F(redis_request_fsm, reads_exact_tokens) {
 }
 
 TEST_F(redis_request_fsm, brings_the_secret_of_a_place_unless_the_grant_needs_others) {
-  const auto claim_with = [&](tickets::request request) {
-    request_fsm talk{std::move(request), in, client};
+  const auto claim_with = [&](tickets::request to_say) {
+    request_fsm talk{std::move(to_say), in, client};
     return said(talk)[0].back();
   };
-  const tickets::request asked = request_for(test::task::acquire);
-  tickets::acquire secretly = std::get<tickets::acquire>(asked);
+  const tickets::request request = request_for(test::task::acquire);
+  tickets::acquire secretly = std::get<tickets::acquire>(request);
   secretly.proof = 0xc0ffee;
   EXPECT_THAT(claim_with(secretly), StartsWith(client.hex() + "/c0ffee 1073741824 "));
-  EXPECT_THAT(claim_with(asked), StartsWith(client.hex() + " 1073741824 "));
+  EXPECT_THAT(claim_with(request), StartsWith(client.hex() + " 1073741824 "));
   in.replicas = 1;
   EXPECT_THAT(claim_with(secretly), StartsWith(client.hex() + " 1073741824 "));
 }

@@ -12,8 +12,8 @@ namespace holdfast::faults {
 
 /// How many scripts a server has carried out from a release until the next client held, in the best of some
 /// hand-overs: a waiter may look at any time. One is the release.
-[[nodiscard]] inline std::int64_t fewest_scripts_of_a_hand_over(test::redis_server& server,
-                                                                client& locks, client& others) {
+[[nodiscard]] inline std::int64_t fewest_scripts_of_a_hand_over(test::redis_server& server, client& locks,
+                                                                client& others) {
   std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
   for (int round = 0; round < 20 && fewest > 1; ++round) {
     auto held = mutex{locks, "stock"}.acquire();

@@ -57,6 +57,7 @@ TEST(doctor_tables, know_each_case_of_a_redis_server) {
           {"is_open=yes;settings=yes;protected-mode=no", "access", grade::warning, "of everybody"},
           {"is_open=yes;gives_password=yes", "password", grade::warning, "asks for none"},
           {"lacks=+get;user=u", "rights", grade::broken, "u lacks +get"},
+          {"lacks=+set;user=u;may_forge=yes", "rights", grade::broken, "u lacks +set, but may read"},
           {"is_denied=no;obstacle=BUSY", "rights", grade::unknown, "which rights"},
           {"is_denied=no", "rights", grade::kept, "all that are needed"},
           {"cluster_error=NOPERM", "cluster state", grade::unknown, "NOPERM"},

@@ -121,6 +121,11 @@ inline constexpr condition server_conditions[]{
      "the client gives a password, and the server asks for none",
      "a wrong one is let in, too, until the day on which the server gets a password",
      "CONFIG SET requirepass SECRET; CONFIG REWRITE; or give no password"},
+    {"rights", grade::broken, "lacks may_forge=yes",
+     "the user {user} lacks {lacks}, but may read the keys of locks and publish on their channels",
+     "it cannot lock, but who uses it can make two hold: it can send a claim that waits the secret of its "
+     "grant",
+     "if it is to look only: ACL SETUSER {user} -publish; if it is to lock: ACL SETUSER {user} {lacks}"},
     {"rights", grade::broken, "lacks", "the user {user} lacks {lacks}",
      "locks fail with errc::permission_denied", "ACL SETUSER {user} {lacks}"},
     {"rights", grade::unknown, "is_denied=no obstacle", "it does not say which rights this user has",

@@ -141,6 +141,9 @@ void try_rights(conversation& with, const settings& in, server_answers& to) {
     has_channels = has_channels && !is_channel;
     if (!is_key && !is_channel) lacks.append(" ").append(rights[i].grant);
   }
+  const auto lacks_right = [&](const char* grant) { return lacks.find(grant) != std::string::npos; };
+  const bool reads = !lacks_right("+zrangebyscore") || !lacks_right("+zrevrange");
+  to.said.set_flag("may_forge", has_keys && has_channels && reads && !lacks_right("+publish"));
   if (!has_keys) {
     to.findings.clear();  // no key is left to try them with
     for (const char* before : {"", "{", "{*}"}) lacks.append(" ").append(key_grant(before, in.speech.prefix));

@@ -83,7 +83,8 @@ TEST(redis_model, keeps_the_longer_time_of_a_last_renewal_when_its_hold_is_downg
   EXPECT_TRUE(std::holds_alternative<tickets::done>(ask(server, client, late)));
   now += std::chrono::microseconds{4h}.count();
   EXPECT_FALSE(std::get<tickets::place>(ask(server, client, claim_of(2))).granted) << "it rests";
-  const auto state = std::get<std::optional<lock_state>>(ask(server, client, tickets::inspect{.name = "stock"}));
+  const auto state =
+      std::get<std::optional<lock_state>>(ask(server, client, tickets::inspect{.name = "stock"}));
   ASSERT_EQ(state.value_or(lock_state{}).holders.size(), 1U);
   EXPECT_EQ(state->holders[0].expires_in, 1h);
 }
