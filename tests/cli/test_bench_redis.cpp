@@ -109,25 +109,25 @@ TEST_F(bench_on_redis, a_pair_is_two_commands_whatever_the_way_to_the_server) {
   expect_pairs(hidden, hidden.tls_url());
 }
 
-TEST_F(bench_on_redis, a_hand_over_is_a_place_in_the_queue_a_release_and_a_look) {
+TEST_F(bench_on_redis, a_hand_over_is_a_place_in_the_queue_and_a_release) {
   redis_server server;
   const auto more = growth_of(server, server.url(), {"handoff", "--processes", "2", "--concurrency", "4"},
                               "grants", 500, 4500);
-  // The look confirms the notification of the grant. A claim that comes when nobody waits takes two commands:
-  // there are enough contenders that some wait while a machine keeps others from running.
-  EXPECT_THAT(more.commands.sent / more.figure, AllOf(Ge(2.99), Le(3.01)));
+  // The notification proves the grant: with a look it would be three. The first that waits looks once a
+  // second all the same, and on a slow machine that shows.
+  EXPECT_THAT(more.commands.sent / more.figure, AllOf(Ge(1.99), Le(2.1)));
 }
 
-TEST_F(bench_on_redis, a_hand_over_is_twenty_calls_in_the_server_at_most) {
+TEST_F(bench_on_redis, a_hand_over_is_seventeen_calls_in_the_server_at_most) {
   redis_server server;
   for (const auto& [processes, concurrency] : {std::pair{"2", "1"}, {"2", "2"}, {"4", "4"}})
-    EXPECT_LE(calls_of_a_hand_over(server, processes, concurrency), 20) << processes << " x " << concurrency;
+    EXPECT_LE(calls_of_a_hand_over(server, processes, concurrency), 17) << processes << " x " << concurrency;
 }
 
 // Of scripts/hunt: two hundred need their time.
-TEST_F(bench_on_redis, a_hand_over_is_twenty_calls_in_the_server_at_most_however_many_wait) {
+TEST_F(bench_on_redis, a_hand_over_is_seventeen_calls_in_the_server_at_most_however_many_wait) {
   redis_server server;
-  EXPECT_LE(calls_of_a_hand_over(server, "4", "50"), 20);
+  EXPECT_LE(calls_of_a_hand_over(server, "4", "50"), 17);
 }
 
 TEST_F(bench_on_redis, a_contender_who_cannot_come_ends_it) {
