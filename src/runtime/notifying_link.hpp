@@ -26,6 +26,8 @@ class notifying_link : public tickets::link {
   std::shared_ptr<void> watch(store::watched target, std::function<void()> changed) override {
     return watchers_.add(target, std::move(changed));
   }
+  /// See connection_reader::is_awaited. Any thread.
+  [[nodiscard]] bool is_awaited() const { return reader_.is_awaited(); }
 
  protected:
   explicit notifying_link(event_loop& loop)

@@ -134,14 +134,24 @@ void quorum_link::shut() {
 
 void quorum_link::send(tickets::request request, on_reply handler) {
   if (refuses(request, handler)) return;
+  if (!tickets::is_release(request)) handler = awaiting(std::move(handler));
   is_called_ = true;
   coordinator_.send(std::move(request), std::move(handler));
   is_called_ = false;
 }
 
+/// A caller waits for the answer, and not for the servers that reply after a majority has given it.
+quorum_link::on_reply quorum_link::awaiting(on_reply handler) {
+  auto awaited = std::make_shared<runtime::awaited_reply>(reader().expect_reply());
+  return [awaited = std::move(awaited), handler = std::move(handler)](outcome o) {
+    awaited->reset();
+    handler(std::move(o));
+  };
+}
+
 void quorum_link::send_to(std::size_t to, ballots::request request, on_reply handler) {
   const node_ptr& node = servers_.at(to)->node();
-  node->push(command_of(std::move(request), std::move(handler)));
+  node->push(command_of(std::move(request), std::move(handler)), false);  // see awaiting
   add_unflushed(node);
   if (!is_called_) kick_soon();
 }

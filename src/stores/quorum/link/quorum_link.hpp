@@ -39,6 +39,7 @@ class quorum_link final : public redis::node_link, private transport {
   /// One of the servers.
   class server;  // NOLINT(cppcoreguidelines-virtual-class-destructor): it is final
 
+  [[nodiscard]] on_reply awaiting(on_reply handler);
   void track(const store::watched& target, bool on) override;
   void send_to(std::size_t to, ballots::request request, on_reply handler) override;
   void soon(std::function<void()> action) override;

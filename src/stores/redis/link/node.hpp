@@ -85,6 +85,10 @@ class node final : private runtime::multiplexed_connection<wire>::protocol {
     const bool is_urgent = c->is_urgent();
     connection_.push(std::move(c), is_urgent);
   }
+  /// \param is_urgent a caller waits for the reply.
+  void push(std::unique_ptr<pending_command>&& c, bool is_urgent) {
+    connection_.push(std::move(c), is_urgent);
+  }
   void flush() { connection_.flush(); }
   void flush_unless_read() { connection_.flush_unless_read(); }
   void help(store::caller& caller) { connection_.help(caller); }
