@@ -24,6 +24,14 @@ struct pool {
 
 constexpr std::string_view digits = "0123456789abcdef";
 
+/// Of each byte.
+constexpr auto pairs_of_digits = [] {
+  std::array<std::array<char, 2>, 256> all{};
+  for (std::size_t byte = 0; byte < all.size(); ++byte)
+    all.at(byte) = {digits[byte >> 4U], digits[byte & 0xFU]};
+  return all;
+}();
+
 }  // namespace
 
 void fill_randomly(std::span<std::byte> bytes) {
@@ -76,8 +84,7 @@ std::array<char, 2 * owner_id::size> owner_id::hex_digits() const noexcept {
   std::array<char, 2 * size> text{};
   char* to = text.data();
   for (const std::uint8_t byte : bytes_) {
-    *to++ = digits[byte >> 4U];
-    *to++ = digits[byte & 0xFU];
+    to = std::copy_n(pairs_of_digits[byte].begin(), 2, to);
   }
   return text;
 }

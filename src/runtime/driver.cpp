@@ -204,7 +204,8 @@ std::unique_ptr<driver::operation> driver::take_out(const operation& ended) {
 void driver::doubt_ended_session(tickets::link::outcome& of) const {
   auto* const at = tickets::reply_in<tickets::place>(of);
   if (at == nullptr || !at->granted) return;
-  at->is_doubted = link_.session_until().value_or(store::time_point::max()) <= time_.now();
+  const auto until = link_.session_until();
+  at->is_doubted = until && *until <= time_.now();
 }
 
 void driver::on_notification(const store::notification& n) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <memory>
 #include <variant>
 
 #include "base/metadata.hpp"
@@ -163,7 +164,7 @@ std::optional<request_fsm::outcome> request_fsm::hear_script(const value& reply)
         {errc::unavailable, "the claim has ended before the client could wait for it"}, true, true};
   }
   if (in_->replicas == 0 || at == nullptr || !at->granted) return o;
-  granted_ = *at;
+  granted_ = std::make_unique<place>(*at);
   stage_ = stage::replicas;
   return std::nullopt;
 }
@@ -194,7 +195,7 @@ request_fsm::outcome request_fsm::explain_pause(outcome of_script) const {
 /// then. A withdrawn claim is never looked for again.
 request_fsm::outcome request_fsm::hear_replicas(const value& reply) const {
   if (reply.is(value::kind::number) && reply.number >= std::int64_t{in_->replicas}) {
-    return tickets::reply{granted_};
+    return tickets::reply{*granted_};
   }
   return store::request_error{
       {errc::unavailable, "the lock was granted and is withdrawn: fewer than " +

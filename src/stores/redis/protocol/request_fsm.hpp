@@ -84,7 +84,7 @@ class request_fsm {
   const dialect* in_;
   owner_id client_;
   stage stage_ = stage::script;
-  tickets::place granted_;                       // while replicas are asked
+  std::unique_ptr<tickets::place> granted_;      // while replicas are asked
   std::optional<failover_guard::pause> paused_;  // when the script was sent
   shard_channels* channels_ = nullptr;           // likewise
   bool listens_ = false;                         // the first reply tells whether it may

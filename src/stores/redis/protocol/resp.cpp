@@ -1,5 +1,6 @@
 #include "stores/redis/protocol/resp.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
@@ -13,12 +14,15 @@ constexpr std::int64_t longest_text = 512LL * 1024 * 1024;  // the limit of a se
 constexpr std::int64_t most_elements = 1LL << 32U;
 constexpr std::size_t deepest = 16;
 
-void append_head(std::string& out, char type, std::size_t n) {
-  std::array<char, 24> head{type};
-  char* const end = std::to_chars(head.data() + 1, head.data() + head.size() - 2, n).ptr;
-  end[0] = '\r';
-  end[1] = '\n';
-  out.append(head.data(), end + 2);
+constexpr std::size_t longest_head = 24;
+
+/// \param to with room for the longest. \return its end.
+char* write_head(char* to, char type, std::size_t n) {
+  *to++ = type;
+  to = std::to_chars(to, to + longest_head - 3, n).ptr;
+  *to++ = '\r';
+  *to++ = '\n';
+  return to;
 }
 
 std::int64_t number_in(std::string_view text) {
@@ -32,11 +36,22 @@ std::int64_t number_in(std::string_view text) {
 
 }  // namespace
 
-void append_command(std::string& out, std::size_t arguments) { append_head(out, '*', arguments); }
+void append_command(std::string& out, std::size_t arguments) {
+  std::array<char, longest_head> head;
+  out.append(head.data(), write_head(head.data(), '*', arguments));
+}
 
+/// Grows once: a request is a dozen short strings.
 void append_bulk_string(std::string& out, std::string_view text, std::string_view more) {
-  append_head(out, '$', text.size() + more.size());
-  out.append(text).append(more).append("\r\n", 2);
+  const std::size_t begin = out.size();
+  const std::size_t size = text.size() + more.size();
+  out.resize(begin + longest_head + size + 2);
+  char* to = write_head(out.data() + begin, '$', size);
+  to = std::copy(text.begin(), text.end(), to);
+  to = std::copy(more.begin(), more.end(), to);
+  *to++ = '\r';
+  *to++ = '\n';
+  out.resize(static_cast<std::size_t>(to - out.data()));
 }
 
 void append_number(std::string& out, std::int64_t n) {
