@@ -37,7 +37,7 @@ std::int64_t number_in(std::string_view text) {
 }  // namespace
 
 void append_command(std::string& out, std::size_t arguments) {
-  std::array<char, longest_head> head;
+  std::array<char, longest_head> head{};
   out.append(head.data(), write_head(head.data(), '*', arguments));
 }
 
