@@ -7,7 +7,8 @@ CREATE PROCEDURE IF NOT EXISTS {acquire}(
   in_ttl BIGINT, in_metadata MEDIUMBLOB, in_wait BOOLEAN)
   MODIFIES SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 2'
 BEGIN
-  DECLARE v_token, v_held, v_first, v_eldest, v_dead BIGINT;
+  DECLARE v_token, v_first, v_eldest BIGINT;
+  DECLARE v_held, v_dead BIGINT DEFAULT 0;
   DECLARE v_head, v_other, v_fits BOOLEAN;
 --@include lock.sql
   -- Whoever may call this may write no table: other numbers would let two hold.
@@ -26,25 +27,17 @@ BEGIN
     SET v_now = UNIX_TIMESTAMP(SYSDATE(6)) * 1000000;
   END WHILE;
 
-  claiming: LOOP
+  IF EXISTS (SELECT 1 FROM {claims} FORCE INDEX (PRIMARY) WHERE name = in_name AND token >= v_oldest) THEN
+--@include bury.sql
     SELECT COALESCE(SUM(IF(expires > v_now, weight, 0)), 0),
            MIN(IF(expires > v_now AND ttl < {FOREVER}, expires, NULL)), MIN(IF(expires > v_now, token, NULL)),
-           COALESCE(SUM(expires <= v_now), 0)
+           COUNT(IF(expires > v_now, NULL, 1))
       INTO v_held, v_first, v_eldest, v_dead
       FROM {claims} FORCE INDEX (PRIMARY) WHERE name = in_name AND token BETWEEN v_oldest AND v_granted;
-    -- Nobody can wait where all that were drawn have been granted; but a row that is new, under claims that have lost
-    -- theirs, knows of none.
-    SET v_head = v_last <= v_granted AND v_last > 0;
-    IF NOT v_head THEN
-      SET v_head = NOT EXISTS (SELECT 1 FROM {claims} FORCE INDEX (PRIMARY)
-                                WHERE name = in_name AND token > v_granted AND expires > v_now);
-    END IF;
-    SET v_other = v_capacity <> in_capacity AND (v_held > 0 OR NOT v_head);
-    SET v_fits = v_head AND v_held <= in_capacity - in_weight AND NOT v_other; -- a sum may be out of range
-    IF v_fits THEN LEAVE claiming; END IF;
---@include bury.sql
-    IF NOT v_buried THEN LEAVE claiming; END IF;
-  END LOOP;
+  END IF;
+  SET v_head = v_waiter IS NULL;
+  SET v_other = v_capacity <> in_capacity AND (v_held > 0 OR NOT v_head);
+  SET v_fits = v_head AND v_held <= in_capacity - in_weight AND NOT v_other; -- a sum may be out of range
 
   IF v_other THEN
     ROLLBACK;

@@ -1,6 +1,5 @@
   -- What a call that was killed had begun is still open on its connection: it must not be committed by us.
-  DECLARE v_last, v_granted, v_oldest, v_capacity, v_now BIGINT;
-  DECLARE v_buried BOOLEAN;
+  DECLARE v_last, v_granted, v_oldest, v_capacity, v_now, v_waiter BIGINT;
   DECLARE v_told MEDIUMBLOB DEFAULT ''; -- the clients that have been told of something
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN
     ROLLBACK;

@@ -7,23 +7,20 @@ CREATE PROCEDURE IF NOT EXISTS {look}(
   MODIFIES SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 2'
 BEGIN
   DECLARE v_own, v_first BIGINT;
+  DECLARE v_client BINARY(16);
   DECLARE v_head BOOLEAN;
 --@include lock.sql
-  SET v_own = (SELECT token FROM {claims} FORCE INDEX (PRIMARY)
-                WHERE name = in_name AND token = in_token AND owner = in_owner AND expires > v_now
-                  AND (ttl < {FOREVER} OR client = @holdfast_session));
+  SELECT token, client INTO v_own, v_client FROM {claims} FORCE INDEX (PRIMARY)
+   WHERE name = in_name AND token = in_token AND owner = in_owner AND expires > v_now
+     AND (ttl < {FOREVER} OR client = @holdfast_session);
   IF v_own IS NOT NULL THEN
     IF in_ttl < {FOREVER} THEN
       UPDATE {claims} FORCE INDEX (PRIMARY) SET expires = v_now + in_ttl WHERE name = in_name AND token = v_own;
     END IF;
-    IF v_last > v_granted THEN
---@include bury.sql
-    END IF;
 --@include place.sql
     IF v_granted >= v_own THEN -- it need not be told so in a word, too; but of a request to release
       DELETE w FROM {words} AS w FORCE INDEX (PRIMARY)
-       WHERE w.owner = in_owner AND w.token >= 0
-         AND w.client = (SELECT client FROM {claims} FORCE INDEX (PRIMARY) WHERE name = in_name AND token = v_own);
+       WHERE w.client = v_client AND w.owner = in_owner AND w.token >= 0;
     END IF;
 --@include serve.sql
   END IF;
