@@ -182,7 +182,10 @@ void client_core::drop(std::span<const lease_record_ptr> leases) noexcept {
   if (!is_ours()) return;
   const core_lock now{parts_->loop};
   const engine with = parts_of_an_operation();
-  for (const lease_record_ptr& each : leases) release(with, each, nullptr);
+  with.leases.together([&] {
+    parts_->loop.assert_core_locked();
+    for (const lease_record_ptr& each : leases) release(with, each, nullptr);
+  });
 }
 
 pending client_core::start_wait_lost(const lease_record_ptr& lease,

@@ -134,12 +134,14 @@ std::error_code lease_set::release() noexcept {
       std::error_code worst{};
     };
     const auto answers = std::make_shared<round>(round{std::move(done), records.size()});
-    for (const auto& each : records) {
-      core->release(with, each, [answers](std::error_code code) {
-        if (!answers->worst || code == errc::lost) answers->worst = code;
-        if (--answers->answers_due == 0) answers->done(answers->worst);
-      });
-    }
+    with.leases.together([&] {
+      for (const auto& each : records) {
+        core->release(with, each, [answers](std::error_code code) {
+          if (!answers->worst || code == errc::lost) answers->worst = code;
+          if (--answers->answers_due == 0) answers->done(answers->worst);
+        });
+      }
+    });
   });
   released->forget();
   return ended;

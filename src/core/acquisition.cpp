@@ -102,11 +102,12 @@ acquisition::step acquisition::deny(time_point now, std::uint64_t random, const 
     trouble_ = {pause->reason, trouble::paused};
     return wake(now + pause_.next(random));
   }
-  if (!std::holds_alternative<refused>(r)) {
+  const auto* const no = std::get_if<refused>(&r);
+  if (no == nullptr) {
     return fail(now, {errc::corrupt_store, "the store gave an answer to a claim that is none"});
   }
   step s = over();
-  s.answer = store::refused{};
+  s.answer = store::refused{no->is_unasked};
   return s;
 }
 

@@ -3,8 +3,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "core/caller.hpp"
 #include "core/machine.hpp"
@@ -33,6 +35,9 @@ class link {
   /// once, unless it is cut before: a request cut off ends with a request_error, marked `maybe_executed`
   /// where it may have been carried out.
   virtual void send(tickets::request request, on_reply done) = 0;
+  /// Whether a joint request, `acquire_all` or `release_all`, may be about these names; for no names: about
+  /// any. A link that carries out all that is queued in one step anyway gains nothing by them.
+  [[nodiscard]] virtual bool joins(const std::vector<std::string_view>& /*names*/) const { return false; }
   /// Sets the handler of the store's notifications about claims. Once, before the first request.
   virtual void on_notifications(on_notification handler) = 0;
   /// Sets the handler that is called when notifications may have been lost, so that waiting claims look.

@@ -31,6 +31,10 @@ class port {
   port& operator=(const port&) = delete;
   virtual ~port() = default;
 
+  /// Calls `begin`, within this call. The claims that begin there and do not wait are sent in one request
+  /// if the store takes them so, and so are the releases. A claim that is refused ends those after it, in the
+  /// order of their names, with `refused`.
+  virtual void together(const std::function<void()>& begin) = 0;
   /// Starts to claim. Ends with granted, refused or a failure; waits as long as it takes.
   virtual void acquire(claim_ptr claim, handler<acquired> done) = 0;
   /// Stops a claim that has not been answered: its handler is not called any more, and what it may have

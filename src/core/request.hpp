@@ -41,6 +41,16 @@ struct renew {
 struct release : store::hold {};
 /// As a release, for a token that is not known.
 struct withdraw : store::hold {};
+/// Several requests in one: see link::joins.
+struct joint_request {};
+/// Claims that do not wait, in the order of their names, up to the first that is not granted: -> several.
+struct acquire_all : joint_request {
+  std::vector<store::claim_ptr> claims;
+};
+/// Ends claims, in the order of their names: -> several.
+struct release_all : joint_request {
+  std::vector<store::hold> holds;
+};
 /// From exclusive to shared: -> done, nothing.
 struct downgrade : store::hold {};
 /// Replaces the metadata of a claim that holds alone: -> done, nothing.
@@ -85,7 +95,7 @@ struct list {
 };
 
 using request = std::variant<acquire, find, look, renew, release, withdraw, downgrade, annotate,
-                             force_release, request_release, inspect, list>;
+                             force_release, request_release, inspect, list, acquire_all, release_all>;
 
 /// Whether the request ends a claim. No caller waits for its reply.
 [[nodiscard]] bool is_release(const request& r);
@@ -99,6 +109,9 @@ using request = std::variant<acquire, find, look, renew, release, withdraw, down
 [[nodiscard]] std::shared_ptr<listing_state>* listed_in(request& r);
 /// Empty if the request is about several names.
 [[nodiscard]] std::string_view name_of(const request& r);
+[[nodiscard]] std::vector<std::string_view> names_of(const request& r);
+/// The largest number of claims in one request: a server is busy with it for a few milliseconds at most.
+inline constexpr std::size_t most_in_one = 64;
 
 /// What one of several servers says of a claim, beside its place there: see
 /// stores/quorum/protocol/ballots.hpp.
@@ -115,6 +128,7 @@ struct nothing {};  // the claim is not there (any more)
 struct done {};
 struct refused {
   std::optional<ballot> vote{};  // of one of several servers
+  bool is_unasked = false;       // a claim before it, in the same request, was refused: nobody has looked
 };
 /// The store grants nothing to anybody for a while. Nothing was written.
 struct paused {
@@ -146,6 +160,13 @@ struct kept {
 struct count {
   std::size_t value = 0;
 };
+/// The answers to a joint request, as far as it was carried out. A claim that is refused is the last of them.
+/// Behind any other answer the rest was not carried out, and is to be asked one by one: so a store need not
+/// say in a joint request what becomes of each kind of claim.
+struct several {
+  using answer = std::variant<nothing, done, refused, place>;
+  std::vector<answer> each;
+};
 /// A part of a listing or an inspection: the next request continues it.
 struct more {
   std::shared_ptr<listing_state> listed;
@@ -153,6 +174,9 @@ struct more {
 };
 
 using reply = std::variant<nothing, done, refused, paused, other_capacity, place, kept, count, more,
-                           std::optional<lock_state>, std::vector<lock_summary>>;
+                           std::optional<lock_state>, std::vector<lock_summary>, several>;
 
+/// Appends the answer to the next part of a joint request. \return false: none of the parts behind it is carried
+/// out.
+bool append(several& answers, const reply& next);
 }  // namespace holdfast::tickets

@@ -32,7 +32,9 @@ struct granted {
   bool is_notified = false;  // a notification proved it, and no request of the client has been answered since
 };
 /// Another client holds, and the claim does not wait. Nothing is left at the store.
-struct refused {};
+struct refused {
+  bool is_unasked = false;  // another client holds the name of a claim that began together with this one
+};
 
 /// How an acquisition ends.
 using acquired = std::variant<granted, refused, failure>;

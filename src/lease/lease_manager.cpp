@@ -66,7 +66,10 @@ class lease_manager::claiming final : public operation, public std::enable_share
 
   void on_acquired(store::acquired result) {
     if (auto* const failed = std::get_if<failure>(&result)) return end(std::move(*failed));
-    if (std::holds_alternative<store::refused>(result)) return end(others_hold(*claim_));
+    if (const auto* const no = std::get_if<store::refused>(&result)) {
+      is_unasked_ = no->is_unasked;
+      return end(others_hold(*claim_));
+    }
     end(of_.begin(*claim_, std::get<store::granted>(result), waited()));
   }
 
@@ -80,7 +83,7 @@ class lease_manager::claiming final : public operation, public std::enable_share
     const auto done = std::exchange(done_, nullptr);
     of_.operations_.remove(id_);
     of_.time_.cancel(std::exchange(timer_, 0));
-    if (const auto* const reason = std::get_if<failure>(&result)) {
+    if (const auto* const reason = std::get_if<failure>(&result); reason != nullptr && !is_unasked_) {
       report_unsuccessful(of_.journal_, *claim_, waited(), *reason, is_withdrawn_);
     }
     done(std::move(result));
@@ -93,6 +96,7 @@ class lease_manager::claiming final : public operation, public std::enable_share
   const time_point began_;
   store::scheduler::timer timer_ = 0;
   bool is_withdrawn_ = false;
+  bool is_unasked_ = false;
 };
 
 lease_manager::lease_manager(store::scheduler& time, store::port& port, operations& all, on_loss lost)

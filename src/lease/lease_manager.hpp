@@ -54,6 +54,8 @@ class lease_manager {
     keeper_.report_to(journal);
   }
 
+  /// See port::together.
+  void together(const std::function<void()>& begin) { port_.together(begin); }
   /// \param limit end of the wait in the queue; empty: no limit.
   /// \return an operation. Cancelling it withdraws the claim at the store.
   op_id acquire(store::claim_ptr claim, std::optional<store::time_point> limit, store::handler<taken> done);

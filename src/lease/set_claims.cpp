@@ -135,13 +135,15 @@ void set_claims::set::try_from(std::size_t first) {
   }
   round_ = {.began = of_.time_.now()};
   answers_due_ = count - first;
-  for (std::size_t name = first; name < count; ++name) {
-    store::claim attempt = claims_[name];
-    attempt.wait = false;
-    asking_[name] = acquire(std::move(attempt), [self = shared_from_this(), name](taken result) {
-      self->on_tried(name, std::move(result));
-    });
-  }
+  of_.leases_.together([this, first] {
+    for (std::size_t name = first; name < claims_.size(); ++name) {
+      store::claim attempt = claims_[name];
+      attempt.wait = false;
+      asking_[name] = acquire(std::move(attempt), [self = shared_from_this(), name](taken result) {
+        self->on_tried(name, std::move(result));
+      });
+    }
+  });
 }
 
 void set_claims::set::on_tried(std::size_t name, taken result) {
@@ -269,13 +271,15 @@ void set_claims::set::keep(std::size_t name, lease_record_ptr lease) {
 }
 
 void set_claims::set::give_back(std::size_t from) {
-  for (std::size_t name = from; name < held_.size(); ++name) {
-    const lease_record_ptr lease = std::exchange(held_[name], nullptr);
-    if (!lease) continue;
-    of_.set_of_.erase(lease.get());
-    lease->is_unused = true;
-    of_.leases_.release(lease, nullptr);
-  }
+  of_.leases_.together([this, from] {
+    for (std::size_t name = from; name < held_.size(); ++name) {
+      const lease_record_ptr lease = std::exchange(held_[name], nullptr);
+      if (!lease) continue;
+      of_.set_of_.erase(lease.get());
+      lease->is_unused = true;
+      of_.leases_.release(lease, nullptr);
+    }
+  });
 }
 
 /// The first name that is not held, or not any more; with that, those after it are not held, either. Empty:

@@ -9,11 +9,36 @@
 
 #include "core/acquisition.hpp"
 #include "core/questions.hpp"
+#include "holdfast/error.hpp"
 #include "runtime/driver_operation.hpp"
 
 namespace holdfast::runtime {
 
 using tickets::reply;
+
+namespace {
+
+store::request_error no_joint_answer() {
+  return {{errc::corrupt_store, "the store gave an answer to several requests that is none"}, false, true};
+}
+
+/// One request of several claims, or of several releases.
+template <class SentRequests>
+tickets::request joint_of(const SentRequests& parts) {
+  tickets::acquire_all claims;
+  tickets::release_all ends;
+  for (const auto& each : parts) {
+    if (const auto* const made = std::get_if<tickets::acquire>(&each.request)) {
+      claims.claims.push_back(made->claim);
+    } else {
+      ends.holds.push_back(std::get<tickets::release>(each.request));
+    }
+  }
+  if (claims.claims.empty()) return ends;
+  return claims;
+}
+
+}  // namespace
 
 driver::driver(store::scheduler& time, tickets::link& to) : time_{time}, link_{to} {
   link_.on_notifications([this](const store::notification& n) { on_notification(n); });
@@ -46,6 +71,47 @@ void driver::start(store::handler<Result> done, const owner_id& claimant, Argume
 template <class Question, class Result>
 void driver::ask(Question&& question, const tickets::limits& until, store::handler<Result> done) {
   start<tickets::call<Question>>(std::move(done), {}, std::move(question), retry_policy{}, until);
+}
+
+void driver::together(const std::function<void()>& begin) {
+  if (gathered_ || !link_.joins({})) return begin();
+  gathered_.emplace();
+  begin();
+  auto all = *std::exchange(gathered_, std::nullopt);
+  const auto is_try = [](const sent_request& each) {
+    const auto* const made = std::get_if<tickets::acquire>(&each.request);
+    return made != nullptr && !made->claim->wait;
+  };
+  const auto tries_end = std::stable_partition(all.begin(), all.end(), is_try);
+  const auto ends_end = std::stable_partition(tries_end, all.end(), [](const sent_request& each) {
+    return std::holds_alternative<tickets::release>(each.request);
+  });
+  send_together({all.begin(), tries_end});
+  send_together({tries_end, ends_end});
+  for (auto each = ends_end; each != all.end(); ++each) send(*each->by, std::move(each->request));
+}
+
+/// In the order of their names, as all do: two that lock the rows of several names at a server do not wait for
+/// each other.
+void driver::send_together(std::span<sent_request> all) {
+  std::stable_sort(all.begin(), all.end(), [](const sent_request& one, const sent_request& other) {
+    return name_of(one.request) < name_of(other.request);
+  });
+  while (!all.empty()) {
+    const auto part = all.first(std::min(all.size(), tickets::most_in_one));
+    all = all.subspan(part.size());
+    std::vector<std::string_view> names;
+    names.reserve(part.size());
+    for (const sent_request& each : part) names.push_back(name_of(each.request));
+    if (part.size() == 1 || !link_.joins(names)) {
+      for (sent_request& each : part) send(*each.by, std::move(each.request));
+      continue;
+    }
+    tickets::request joint = joint_of(part);
+    auto sent = std::make_shared<const std::vector<sent_request>>(part.begin(), part.end());
+    link_.send(std::move(joint),
+               [this, sent = std::move(sent)](const tickets::link::outcome& o) { on_joint_reply(*sent, o); });
+  }
 }
 
 void driver::acquire(store::claim_ptr claim, store::handler<store::acquired> done) {
@@ -160,7 +226,11 @@ void driver::feed(operation& op, const store::event<reply>& e) noexcept {
   if (wants.wake_at) op.timer = time_.at(*wants.wake_at, [this, &op] { feed(op, store::woken{}); });
   if (wants.send) {
     ++op.replies_due;
-    link_.send(std::move(*wants.send), [this, &op](tickets::link::outcome o) { on_reply(op, std::move(o)); });
+    if (gathered_) {
+      gathered_->push_back({&op, std::move(*wants.send)});
+    } else {
+      send(op, std::move(*wants.send));
+    }
   }
   const bool was_busy = !op.in_vain;
   op.in_vain = op.in_vain || wants.in_vain;
@@ -188,6 +258,35 @@ void driver::on_reply(operation& op, tickets::link::outcome o) noexcept {
     feed(op, store::replied<reply>{std::move(o)});
   } else if (op.replies_due == 0) {
     static_cast<void>(take_out(op));
+  }
+}
+
+void driver::send(operation& op, tickets::request request) {
+  link_.send(std::move(request), [this, &op](tickets::link::outcome o) { on_reply(op, std::move(o)); });
+}
+
+/// Gives each operation its part of the reply. Those whose requests were not carried out ask by themselves.
+void driver::on_joint_reply(const std::vector<sent_request>& parts,
+                            const tickets::link::outcome& o) noexcept {
+  const auto* const answers = tickets::reply_in<tickets::several>(o);
+  const auto* const failed = std::get_if<store::request_error>(&o);
+  const bool is_carried_out = failed == nullptr || failed->maybe_executed || failed->granted;
+  const std::size_t answered = answers == nullptr ? 0 : std::min(answers->each.size(), parts.size());
+  bool is_refused = false;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    operation& op = *parts[i].by;
+    if (i < answered) {
+      std::visit([&](const auto& answer) { on_reply(op, tickets::reply{answer}); }, answers->each[i]);
+      is_refused = std::holds_alternative<tickets::refused>(answers->each[i]);
+    } else if (is_refused) {
+      on_reply(op, tickets::reply{tickets::refused{{}, true}});
+    } else if (answers == nullptr && is_carried_out) {
+      on_reply(op, failed != nullptr ? *failed : no_joint_answer());
+    } else if (op.finished) {
+      on_reply(op, o);  // nobody waits for it any more
+    } else {
+      send(op, parts[i].request);
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -30,6 +31,7 @@ class driver final : public store::port {
   driver(const driver&) = delete;
   driver& operator=(const driver&) = delete;
 
+  void together(const std::function<void()>& begin) override;
   void acquire(store::claim_ptr claim, store::handler<store::acquired> done) override;
   void cancel(const owner_id& owner) override;
   [[nodiscard]] std::optional<failure> error_now(const owner_id& owner) const override;
@@ -73,7 +75,15 @@ class driver final : public store::port {
 
   /// Memory that runs out here ends the process; see docs/guarantees.md.
   void feed(operation& op, const store::event<tickets::reply>& e) noexcept;
+  void send(operation& op, tickets::request request);
   void on_reply(operation& op, tickets::link::outcome o) noexcept;
+  /// A request, and which operation waits for its reply.
+  struct sent_request {
+    operation* by;
+    tickets::request request;
+  };
+  void send_together(std::span<sent_request> all);
+  void on_joint_reply(const std::vector<sent_request>& parts, const tickets::link::outcome& o) noexcept;
   [[nodiscard]] std::unique_ptr<operation> take_out(const operation& ended);
   void doubt_ended_session(tickets::link::outcome& of) const;
   void on_notification(const store::notification& n);
@@ -85,6 +95,7 @@ class driver final : public store::port {
   std::uint64_t last_number_ = 0;
   /// In any order. One that has finished stays until its last reply is here.
   std::vector<std::unique_ptr<operation>> running_;
+  std::optional<std::vector<sent_request>> gathered_;  // while operations begin together
   std::size_t busy_ = 0;  // of them, those that have not finished, and are not in vain
   std::unordered_map<owner_id, operation*> claiming_;
   std::function<void(const owner_id&, fencing_token)> revoked_;

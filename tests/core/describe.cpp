@@ -44,6 +44,11 @@ struct reply_text {
   std::string operator()(const tickets::more& m) const {
     return m.progress ? "more" : "more, without progress";
   }
+  std::string operator()(const tickets::several& all) const {
+    std::string text = "several:";
+    for (const auto& each : all.each) text.append(" ").append(std::visit(*this, each)) += ';';
+    return text;
+  }
   std::string operator()(const std::optional<lock_state>& s) const { return test::describe(s); }
   std::string operator()(const std::vector<lock_summary>& all) const {
     std::string text;
@@ -61,6 +66,7 @@ std::string describe(const tickets::request& request) {
   std::string text = fmt::format("{} {} owner {} #{} weight {} of {} ttl {}{}{}", name_of_task(request),
                                  r.name, r.owner.hex().substr(0, 4), r.token.value(), r.weight, r.capacity,
                                  r.ttl.count(), r.wait ? " waits" : "", r.idle ? " idle" : "");
+  for (const std::string_view name : names_of(request)) text.append(" ").append(name);
   for (const store::hold& h : r.holds)
     text += fmt::format(" [{} #{}]", h.owner.hex().substr(0, 4), h.token.value());
   return text;

@@ -27,6 +27,8 @@ class model_comparison {
 
   [[nodiscard]] pair carry_out(const tickets::request& request, const owner_id& client);
 
+  /// Whether the real store takes joint requests.
+  [[nodiscard]] virtual bool joins() const { return false; }
   virtual void pass(duration time);
   /// Somebody sets the wall clock, which tokens are drawn from.
   virtual void step_wall(duration by) { wall_ += by; }

@@ -9,6 +9,7 @@
 
 #include "core/describe.hpp"
 #include "core/samples.hpp"
+#include "support/joint_requests.hpp"
 
 namespace holdfast::test {
 
@@ -18,9 +19,9 @@ constexpr std::size_t slots = 6;  // clients that each have one claim in mind
 constexpr std::size_t name_count = 2;
 constexpr duration forget_after = 50ms;
 
-constexpr std::array<std::string_view, 17> act_names = {
-    "acquire",       "ask_again", "look",      "renew",     "renew_all",       "release",
-    "withdraw",      "find",      "downgrade", "annotate",  "request_release", "steal",
+constexpr std::array<std::string_view, 19> act_names = {
+    "acquire",       "acquire_all", "ask_again", "look",    "renew",     "renew_all",       "release",
+    "release_all",   "withdraw",      "find",      "downgrade", "annotate",  "request_release", "steal",
     "force_release", "list",      "pass",      "step_wall", "forget"};
 
 std::int64_t weight_of(const claim_state& c) {
@@ -61,6 +62,8 @@ class sequence_run {
       case act::acquire: *current_ = {id_of_next_owner(), names_.at(c.name), {}, 0}; return acquire(c);
       case act::ask_again:  // as a machine does whose claim is gone; its id stays
         return is_living(*current_) || current_->name.empty() ? void() : acquire(c);
+      case act::acquire_all: return acquire_all(c);
+      case act::release_all: return release_all();
       case act::steal: {
         request_form r = about(task::release);
         r.owner = id(255);
@@ -123,6 +126,11 @@ class sequence_run {
   }
 
   void acquire(const command& c) {
+    const tickets::reply answer = ask(claim_of(c));
+    if (const auto* at = std::get_if<tickets::place>(&answer)) take_place(*at);
+  }
+
+  [[nodiscard]] request_form claim_of(const command& c) const {
     store::claim claim;
     claim.mode = c.kind < 3 ? mode::exclusive : c.kind < 6 ? mode::shared : mode::permits;
     claim.capacity = c.kind == 9 ? 5 : 3;
@@ -134,13 +142,56 @@ class sequence_run {
     r.ttl = ttl_of(c.kind);
     r.wait = c.wait;
     r.metadata = std::make_shared<const std::string>("{\"label\":\"l" + std::to_string(owners_) + "\"}");
-    const fencing_token last = last_tokens_[r.name];
-    const tickets::reply answer = ask(r);
-    const auto* at = std::get_if<tickets::place>(&answer);
-    if (at == nullptr) return;
-    RC_ASSERT(at->token > last);
-    last_tokens_[r.name] = at->token;
-    current_->token = at->token;
+    return r;
+  }
+
+  void take_place(const tickets::place& at) {
+    fencing_token& last = last_tokens_[current_->name];
+    RC_ASSERT(at.token > last);
+    last = current_->token = at.token;
+  }
+
+  /// Claims of all names, in their order, by the slots from the current one on.
+  void acquire_all(const command& c) {
+    if (!stores_.joins()) return;
+    std::vector<slot*> claimants;
+    std::vector<tickets::request> parts;
+    for (const std::string& name : sorted_names()) {
+      slot& each = slots_.at((c.slot + claimants.size()) % slots);
+      each = {id_of_next_owner(), name, {}, 0};
+      claimants.push_back(&each);
+      current_ = &each;
+      command next = c;
+      next.wait = false;
+      next.kind = static_cast<std::uint8_t>((c.kind + claimants.size()) % 10);
+      parts.push_back(claim_of(next));
+    }
+    const tickets::reply answer = ask(joint(parts));
+    const auto& each = std::get<tickets::several>(answer).each;
+    for (std::size_t i = 0; i < each.size(); ++i) {
+      current_ = claimants.at(i);
+      if (const auto* at = std::get_if<tickets::place>(&each[i])) take_place(*at);
+      RC_ASSERT(i + 1 == each.size() || std::holds_alternative<tickets::place>(each[i]));
+    }
+  }
+
+  void release_all() {
+    if (!stores_.joins()) return;
+    std::vector<tickets::request> parts;
+    for (const std::string& name : sorted_names()) {
+      for (const slot& each : slots_) {
+        if (each.name == name) parts.emplace_back(tickets::release{hold_of(each)});
+      }
+    }
+    if (parts.empty()) return;
+    const tickets::reply answer = ask(joint(parts));
+    RC_ASSERT(std::get<tickets::several>(answer).each.size() == parts.size());
+  }
+
+  [[nodiscard]] std::array<std::string, name_count> sorted_names() const {
+    auto sorted = names_;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted;
   }
 
   void find() {
@@ -251,6 +302,10 @@ class sequence_run {
     if (task_of(request) == task::acquire && std::holds_alternative<tickets::place>(both.model.reply)) {
       forgotten_.erase(form_of(request).name);
     }
+    if (task_of(request) == task::acquire_all) {
+      const std::size_t granted = std::get<tickets::several>(both.model.reply).each.size();
+      for (std::size_t i = 0; i < granted; ++i) forgotten_.erase(std::string{names_of(request).at(i)});
+    }
     const std::string model = describe(remembered(both.model.reply)) + describe(both.model.notifications);
     const std::string real = describe(remembered(both.real.reply)) + describe(both.real.notifications);
     RC_LOG() << "  -> " << model << "\n";
@@ -297,7 +352,8 @@ class sequence_run {
       if (before && has(before->holders, h.token)) continue;
       // Who holds now and did not before has been told, by the reply or by one notification.
       const bool replied =
-          request.kind == task::acquire && place != nullptr && place->granted && place->token == h.token;
+          (request.kind == task::acquire && place != nullptr && place->granted && place->token == h.token) ||
+          (request.kind == task::acquire_all && grants(answer.reply, h.token));
       const auto notifications = std::count_if(
           answer.notifications.begin(), answer.notifications.end(), [&](const store::client_notification& n) {
             return n.message.owner.hex() == h.owner && n.message.kind == store::notification_kind::granted &&
@@ -322,6 +378,14 @@ class sequence_run {
     if (serves && !after->waiters.empty()) {
       RC_ASSERT(weight_of(after->holders) + weight_of(after->waiters.front()) > capacity);
     }
+  }
+
+  static bool grants(const tickets::reply& joint, fencing_token token) {
+    const auto& each = std::get<tickets::several>(joint).each;
+    return std::any_of(each.begin(), each.end(), [&](const auto& answer) {
+      const auto* const at = std::get_if<tickets::place>(&answer);
+      return at != nullptr && at->granted && at->token == token;
+    });
   }
 
   /// No notification goes to anybody but those concerned.
@@ -366,6 +430,8 @@ std::ostream& operator<<(std::ostream& to, const command& c) {
 
 rc::Gen<command> any_command() {
   const auto acts = rc::gen::weightedElement<act>({{12, act::acquire},
+                                                   {3, act::acquire_all},
+                                                   {2, act::release_all},
                                                    {3, act::ask_again},
                                                    {6, act::look},
                                                    {4, act::renew},

@@ -11,11 +11,13 @@ namespace holdfast::test {
 
 enum class act : std::uint8_t {
   acquire,
+  acquire_all,
   ask_again,
   look,
   renew,
   renew_all,
   release,
+  release_all,
   withdraw,
   find,
   downgrade,

@@ -30,6 +30,9 @@ class routine_caller {
   /// Has the routines take it to be so many microseconds since the epoch, at all calls that follow.
   void set_clock(std::int64_t now_us);
 
+  /// Whether the server has calls about several claims.
+  [[nodiscard]] virtual bool joins() const { return false; }
+
   /// How long a server may take to let a client in, and for each answer.
   static constexpr std::chrono::milliseconds wait_limit{60'000};
 

@@ -15,6 +15,7 @@ class server_comparison final : public model_comparison {
   void step_wall(duration by) override {
     if (by > duration::zero()) pass(by);
   }
+  [[nodiscard]] bool joins() const override { return real_.joins(); }
   bool forget(duration unused_for) override;
 
  private:

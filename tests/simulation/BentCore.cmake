@@ -106,6 +106,21 @@ bend(driver.cpp
   FROM [=[  expire_at(std::move(hold), {}, give_up, std::move(done));]=]
   TO [=[  expire_at(std::move(hold), {}, is_bent(mutant::release_not_repeated) ? time_.now() : give_up, std::move(done));]=])
 
+# Of several claims in one request each takes the answer of another.
+bend(driver.cpp
+  FROM [=[answer) { on_reply(op, tickets::reply{answer}); }, answers->each[i]);]=]
+  TO [=[answer) { on_reply(op, tickets::reply{answer}); },
+                 answers->each[is_bent(mutant::joint_answers_swapped) ? answered - 1 - i : i]);]=])
+
+# A claim behind one that is refused is taken for granted.
+bend(driver.cpp
+  FROM [=[      on_reply(op, tickets::reply{tickets::refused{{}, true}});]=]
+  TO [=[      if (is_bent(mutant::joint_refusal_skipped)) {
+        on_reply(op, tickets::reply{tickets::place{fencing_token{1}, true, true, {}}});
+      } else {
+        on_reply(op, tickets::reply{tickets::refused{{}, true}});
+      }]=])
+
 # A look is answered with what the one before has seen.
 bend(driver.cpp
   FROM [=[  ask(tickets::inspecting{]=]

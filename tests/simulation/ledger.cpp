@@ -1,10 +1,12 @@
 #include "simulation/ledger.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <utility>
 
+#include "support/joint_requests.hpp"
 #include "support/request_form.hpp"
 
 namespace holdfast::sim {
@@ -98,6 +100,8 @@ void ledger::executed(const test::request_form& request, bool late, const ticket
     case task::inspect: seen_by_force_[name] = grants_; return;
     case task::request_release: note_requests(notifications); return requested(name);
     case task::list: return;
+    case task::acquire_all:
+    case task::release_all: return in_.violated("a joint request is accounted for as one");
     default: return in_.violated("a store that decides alone was sent a request to one of several");
   }
   if (request.kind != task::acquire) {
@@ -107,6 +111,23 @@ void ledger::executed(const test::request_form& request, bool late, const ticket
                       request.kind != task::renew;
   if (serves && !is_paused_) require_served(name);
   std::erase_if(facts_, [&](const fact& f) { return f.name == name && is_gone(f); });
+}
+
+void ledger::carried_out(const tickets::request& request, bool late, const tickets::reply& answer,
+                         const std::vector<store::client_notification>& notifications, duration paused) {
+  const auto parts = test::parts_of(request);
+  if (parts.empty()) return executed(test::form_of(request), late, answer, notifications, paused);
+  const auto& each = std::get<tickets::several>(answer).each;
+  if (each.size() > parts.size()) in_.violated("more answers than requests");
+  for (std::size_t i = 0; i < std::min(parts.size(), each.size()); ++i) {
+    const test::request_form form = test::form_of(parts[i]);
+    std::vector<store::client_notification> of_part;
+    std::copy_if(notifications.begin(), notifications.end(), std::back_inserter(of_part), [&](const auto& n) {
+      return find(index_of(form.name), n.message.owner) != nullptr;
+    });
+    std::visit([&](const auto& said) { executed(form, late, tickets::reply{said}, of_part, paused); },
+               each[i]);
+  }
 }
 
 void ledger::executed_by_former(const test::request_form& request, const tickets::reply& answer,

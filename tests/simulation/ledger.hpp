@@ -57,6 +57,9 @@ class ledger {
   virtual void before_request(const std::function<std::vector<standing>()>& /*look*/) {}
 
   /// The same, by a former primary beside the one that this ledger is kept of. What it grants is believed.
+  /// The same for a request that may be a joint one.
+  void carried_out(const tickets::request& request, bool late, const tickets::reply& answer,
+                   const std::vector<store::client_notification>& notifications, duration paused = {});
   void executed_by_former(const test::request_form& request, const tickets::reply& answer,
                           const std::vector<store::client_notification>& notifications);
 

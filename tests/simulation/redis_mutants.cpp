@@ -20,19 +20,24 @@ struct script {
   std::string_view sha1;
   std::string_view text;
 };
-constexpr auto acquire = std::to_array<script>({{text::acquire_sha1, text::acquire}});
-constexpr auto release = std::to_array<script>({{text::release_sha1, text::release}});
+constexpr auto acquire_all = std::to_array<script>({{text::acquire_all_sha1, text::acquire_all}});
+constexpr auto release_all = std::to_array<script>({{text::release_all_sha1, text::release_all}});
+/// Alone, and as a part of a joint request.
+constexpr auto acquire = std::to_array<script>({{text::acquire_sha1, text::acquire}, acquire_all[0]});
+constexpr auto release = std::to_array<script>({{text::release_sha1, text::release}, release_all[0]});
 constexpr auto renew = std::to_array<script>({{text::renew_sha1, text::renew}});
 constexpr auto look = std::to_array<script>({{text::look_sha1, text::look}});
 constexpr auto force_release = std::to_array<script>({{text::force_release_sha1, text::force_release}});
 constexpr auto request_release = std::to_array<script>({{text::request_release_sha1, text::request_release}});
 constexpr auto guard = std::to_array<script>({{text::guard_sha1, text::guard}});
 /// Those that include queue.lua.
-constexpr auto queueing = std::to_array<script>({{text::acquire_sha1, text::acquire},
+constexpr auto queueing = std::to_array<script>({acquire[0],
+                                                 acquire_all[0],
                                                  {text::downgrade_sha1, text::downgrade},
                                                  {text::force_release_sha1, text::force_release},
                                                  {text::look_sha1, text::look},
-                                                 {text::release_sha1, text::release}});
+                                                 release[0],
+                                                 release_all[0]});
 
 namespace votes = redis::quorum_text;
 constexpr auto vote_release = std::to_array<script>({{votes::release_sha1, votes::release}});
@@ -91,6 +96,12 @@ const std::vector<text_mutant>& text_mutants() {
        {{"if not alone then return { value } end\n  if is_meant(alone) then",
          "if not alone or is_meant(alone) then"},
         {"notify_end(alone)", "if alone then notify_end(alone) end"}}},
+      {mutant::joint_release_forgets_one,
+       release_all,
+       {{"redis.call('DEL', unpack(free))", "redis.call('DEL', free[1])"}}},
+      {mutant::joint_claim_goes_on,
+       acquire_all,
+       {{"  if type(answer) ~= 'string' then break end\n", ""}}},
       {mutant::request_moves_end, request_release, {{"asked(alone), 'KEEPTTL')", "asked(alone))"}}},
       {mutant::request_to_next_holder, request_release, {{"(owner == '' or c.owner == owner) and ", ""}}},
       {mutant::foreign_end_missed, queueing, {{"is_exclusively_held() and not alone and 1 or 0", "0"}}},

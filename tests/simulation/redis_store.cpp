@@ -11,6 +11,7 @@
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/replies.hpp"
 #include "support/ballot_form.hpp"
+#include "support/joint_requests.hpp"
 
 namespace holdfast::sim {
 
@@ -273,11 +274,27 @@ void redis_store::account_for(const ballots::request& request, bool late, const 
                           ? tickets::link::outcome{tickets::reply{redis::part_of(form.name, reply).state}}
                           : redis::outcome_of(request, reply);
   if (const auto* heard = std::get_if<tickets::reply>(&answer)) {
+    const auto* const plain = std::get_if<tickets::request>(&request);
+    if (by_former_ && plain != nullptr && test::is_joint(*plain)) return account_for_former(*plain, *heard);
     if (by_former_) return account_->executed_by_former(form, *heard, notifications_);
+    if (plain != nullptr) return account_->carried_out(*plain, late, *heard, notifications_, paused);
     account_->executed(form, late, *heard, notifications_, paused);
   } else if (!refuses_foreign_holders(request)) {
     // Those refuse a foreign holder. To the first, a holder without its fence looks like one.
     in_->violated("the server refused: " + std::get<store::request_error>(answer).reason.message);
+  }
+}
+
+void redis_store::account_for_former(const tickets::request& joint, const tickets::reply& answer) {
+  const auto parts = test::parts_of(joint);
+  const auto& each = std::get<tickets::several>(answer).each;
+  for (std::size_t i = 0; i < std::min(parts.size(), each.size()); ++i) {
+    std::visit(
+        [&](const auto& said) {
+          account_->executed_by_former(test::form_of(parts[i]), tickets::reply{said},
+                                       i == 0 ? notifications_ : decltype(notifications_){});
+        },
+        each[i]);
   }
 }
 

@@ -117,6 +117,7 @@ class redis_store final : public simulated_store, private switchboard, private f
   }
   void account_for(const ballots::request& request, bool late, const redis::value& reply,
                    duration paused) override;
+  void account_for_former(const tickets::request& joint, const tickets::reply& answer);
   [[nodiscard]] site& where() override { return *at_; }
 
   std::optional<bool> set_if_absent(std::size_t name, const std::string& value, milliseconds ttl) override;

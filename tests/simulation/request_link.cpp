@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "simulation/is_bent.hpp"
+#include "support/joint_requests.hpp"
 #include "support/request_form.hpp"
 
 namespace holdfast::sim {
@@ -23,10 +24,12 @@ std::optional<tickets::reply> nothing_found_by(const tickets::request& request) 
   using test::task;
   switch (test::task_of(request)) {
     case task::acquire: return tickets::refused{};
+    case task::acquire_all: return tickets::several{{tickets::refused{}}};
     case task::renew: return tickets::kept{std::vector<bool>(std::get<tickets::renew>(request).holds.size())};
     case task::force_release:
     case task::inspect:
-    case task::list: return std::nullopt;
+    case task::list:
+    case task::release_all: return std::nullopt;
     default: return tickets::nothing{};
   }
 }
@@ -49,9 +52,9 @@ duration counter::admit(const tickets::request& request) const {
 counter::outcome counter::serve(const tickets::request& request, const owner_id& client, bool late) {
   notifications.clear();
   forgotten.clear();
-  outcome answer = carry_out(request, client, notifications);
+  outcome answer = carry_out_all(request, client);
   if (std::holds_alternative<store::request_error>(answer)) return answer;
-  account->executed(test::form_of(request), late, std::get<tickets::reply>(answer), notifications);
+  account->carried_out(request, late, std::get<tickets::reply>(answer), notifications);
   for (const std::size_t name : forgotten) account->forgot(name);
   for (const store::client_notification& n : notifications) {
     const auto to = std::find_if(links.begin(), links.end(),
@@ -59,6 +62,21 @@ counter::outcome counter::serve(const tickets::request& request, const owner_id&
     if (to != links.end()) (*to)->receive(n.message, careless);
   }
   return answer;
+}
+
+/// A joint request is carried out at one moment, too.
+counter::outcome counter::carry_out_all(const tickets::request& request, const owner_id& client) {
+  if (!test::is_joint(request)) return carry_out(request, client, notifications);
+  tickets::several answers;
+  for (const tickets::request& part : test::parts_of(request)) {
+    const bool is_forgotten =
+        is_bent(mutant::joint_release_forgets_one) && is_release(request) && answers.each.size() == 1;
+    outcome answer =
+        is_forgotten ? outcome{tickets::reply{tickets::done{}}} : carry_out(part, client, notifications);
+    if (std::holds_alternative<store::request_error>(answer)) return answer;
+    if (!append(answers, std::get<tickets::reply>(answer))) break;
+  }
+  return tickets::reply{std::move(answers)};
 }
 
 void counter::notify_all(const store::notification& n) {

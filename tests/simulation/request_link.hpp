@@ -36,6 +36,7 @@ class counter {
   /// Carries out, accounts for it, and sends the notifications on their ways.
   /// \param late its client has given it up.
   [[nodiscard]] outcome serve(const tickets::request& request, const owner_id& client, bool late);
+  [[nodiscard]] outcome carry_out_all(const tickets::request& request, const owner_id& client);
   /// Says no, having changed nothing.
   [[nodiscard]] outcome refuse(const tickets::request& request, const owner_id& client,
                                store::request_error reason);
@@ -62,6 +63,8 @@ class request_link final : public line_link {
   ~request_link() override;
   request_link(const request_link&) = delete;
   request_link& operator=(const request_link&) = delete;
+
+  [[nodiscard]] bool joins(const std::vector<std::string_view>& /*names*/) const override { return true; }
 
  private:
   /// A connection as the server has it: one request is carried out after the other.

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "support/joint_requests.hpp"
+
 namespace holdfast::sim {
 
 using namespace std::chrono_literals;
@@ -61,8 +63,9 @@ counter::outcome sql_store::carry_out(const tickets::request& request, const own
 
 void sql_store::carry_out_in_vain(const tickets::request& request, const owner_id& client) {
   astray_ = astray(client);
+  const auto parts = test::parts_of(request);
   try {
-    tables_->carry_out_in_vain(request, client);
+    tables_->carry_out_in_vain(parts.empty() ? request : parts.front(), client);
   } catch (const sqlite::broken& b) {
     in->violated("the database refused: " + b.cause.reason.message);
   }

@@ -33,7 +33,8 @@ void watched_port::acquire(store::claim_ptr claim, store::handler<store::acquire
     around_.account.asks_no_longer(owner);
     if (!std::holds_alternative<store::granted>(result)) require_gone(owner);
     if (is_certain(result)) around_.account.told_to_have_failed(owner);
-    if (std::holds_alternative<store::refused>(result) && !around_.account.has_turned_away(owner)) {
+    const auto* const no = std::get_if<store::refused>(&result);
+    if (no != nullptr && !no->is_unasked && !around_.account.has_turned_away(owner)) {
       around_.in.violated("told that others hold, which the store has not said: " + owner.hex());
     }
     done(std::move(result));
@@ -128,6 +129,10 @@ void watched_link::send(tickets::request request, on_reply done) {
   const owner_id owner = form.owner;
   if (form.kind == test::task::release) given_back_.insert(owner);
   for (const store::hold& h : form.holds) {
+    if (form.kind == test::task::release_all) {
+      given_back_.insert(h.owner);
+      continue;
+    }
     if (given_back_.contains(h.owner)) in_.violated("a renewal of what was given back: " + h.name);
   }
   const bool claims =

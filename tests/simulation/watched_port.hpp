@@ -24,6 +24,9 @@ class watched_link final : public tickets::link {
   watched_link(tickets::link& inner, scene& in, const ledger& account);
 
   void send(tickets::request request, on_reply done) override;
+  [[nodiscard]] bool joins(const std::vector<std::string_view>& names) const override {
+    return inner_.joins(names);
+  }
   void on_gap(const std::function<void()>& missed) override { missed_ = missed; }
   void on_notifications(on_notification handler) override { inner_.on_notifications(std::move(handler)); }
   std::shared_ptr<void> watch(store::watched target, std::function<void()> changed) override {

@@ -31,6 +31,8 @@ enum class task : std::uint8_t {
   request_release,
   inspect,
   list,
+  acquire_all,
+  release_all,
   vote,
   yield,
   accept,
@@ -38,10 +40,11 @@ enum class task : std::uint8_t {
   end_hold,
   ask_owner
 };
-inline constexpr std::size_t task_count = 18;
+inline constexpr std::size_t task_count = 20;
 inline constexpr std::array<const char*, task_count> task_names = {
     "acquire",   "find",     "look",          "renew",           "release",  "withdraw",
     "downgrade", "annotate", "force_release", "request_release", "inspect",  "list",
+    "acquire_all", "release_all",
     "vote",      "yield",    "accept",        "retract",         "end_hold", "ask_owner"};
 
 [[nodiscard]] inline task task_of(const tickets::request& r) { return static_cast<task>(r.index()); }

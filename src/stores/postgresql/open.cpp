@@ -118,6 +118,7 @@ postgresql::settings settings_of(store_url& url, const client_options& options) 
   s.create = url.take_flag("create", true);
   s.pooled = take_pooler(url);
   s.link.place = place_of(s.connection);
+  s.link.joins = true;
   s.link.connect_limit = url.take_milliseconds("connect_timeout", s.link.connect_limit, 1ms, 1h);
   take_mode(url, s.link);
   if (s.link.session && s.pooled) {

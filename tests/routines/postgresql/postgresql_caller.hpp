@@ -19,6 +19,8 @@ class postgresql_caller final : public routine_caller {
   explicit postgresql_caller(postgresql_server& server) : postgresql_caller{server, settings_for(server)} {}
   postgresql_caller(postgresql_server& server, postgresql::settings settings);
 
+  [[nodiscard]] bool joins() const override { return true; }
+
  private:
   [[nodiscard]] std::unique_ptr<sql::connection> dial(const owner_id& client, int stop) const override;
   [[nodiscard]] std::vector<store::notification> notifications_for(sql::connection& wire) override;

@@ -1,6 +1,7 @@
 #include "stores/memory/link/table.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <pthread.h>
 #include <utility>
@@ -45,6 +46,11 @@ class table::execution {
     n.claims.emplace(token,
                      claim{wanted.owner, client_, weight, now_ + store_ttl(wanted), now_, wanted.metadata});
     return at;
+  }
+
+  tickets::reply operator()(const tickets::joint_request& /*r*/) {
+    assert(!"the link takes none");
+    return tickets::several{};
   }
 
   tickets::reply operator()(const tickets::find& r) {

@@ -125,15 +125,11 @@ void connection::prepare(const sql::call& request) {
 /// misses no notification.
 void connection::hear_while_needed(const sql::call& next) {
   const auto now = boot_clock::now();
-  std::optional<duration> ttl;
-  if (next.routine == "acquire") ttl = duration{next.in[5].number};
-  if (next.routine == "look") ttl = duration{next.in[3].number};
-  if (next.routine == "renew" || next.routine == "find") ttl = duration::zero();
-  if (!ttl) {
+  if (!next.keeps) {
     if (hears_ && now > needed_until_) begin_or_end_hearing(false);
     return;
   }
-  longest_ttl_ = std::max(longest_ttl_, *ttl);
+  longest_ttl_ = std::max(longest_ttl_, *next.keeps);
   constexpr duration most = std::chrono::hours{24 * 365};  // for claims that end with their session
   needed_until_ = std::max(needed_until_, now + idle_limit_ + std::min(longest_ttl_, most));
   if (!hears_) begin_or_end_hearing(true);

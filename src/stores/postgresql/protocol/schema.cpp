@@ -165,11 +165,13 @@ std::string script(const naming& names, const std::vector<std::string>& lockers,
 }
 
 std::string statement_of(const sql::call& call, const naming& names) {
-  std::string text = "SELECT * FROM " + names.quoted(call.routine) + '(';
+  if (call.routine == "acquire_all") return names.fill(text::acquire_all);
+  if (call.routine == "release_all") return names.fill(text::release_all);
+  std::string statement = "SELECT * FROM " + names.quoted(call.routine) + '(';
   for (std::size_t i = 1; i <= call.in.size(); ++i) {
-    text.append(i == 1 ? "$" : ", $").append(std::to_string(i));
+    statement.append(i == 1 ? "$" : ", $").append(std::to_string(i));
   }
-  return text + ')';
+  return statement + ')';
 }
 
 std::string channel_of(const owner_id& client) { return "holdfast_" + client.hex(); }

@@ -1,6 +1,7 @@
 #include "stores/quorum/protocol/coordinator.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <string>
 #include <variant>
@@ -98,6 +99,7 @@ void coordinator::dispatch(request r, on_reply done) {
           },
           std::move(done));
     }
+    void operator()(const tickets::joint_request& /*r*/) { assert(!"the link takes none"); }
   };
   std::visit(each_request{*this, std::move(done)}, r);
 }

@@ -22,6 +22,7 @@ class link final : public node_link, private node::parent {
   link& operator=(const link&) = delete;
 
   void send(tickets::request request, on_reply handler) override;
+  [[nodiscard]] bool joins(const std::vector<std::string_view>& /*names*/) const override { return true; }
   void help(store::caller& caller) override { server_.help(caller); }
   bool drive() override {
     server_.flush();

@@ -180,9 +180,9 @@ bool node::interpret_replies() {
         connection_.restart(i);
         continue;
       }
-      auto* const at = tickets::reply_in<tickets::place>(*c.outcome);
-      if (at != nullptr) at->connection = connection_.wire().number();
-      if (at != nullptr && at->granted && connection_.wire().may_be_outdated(c)) {
+      if (auto* const at = tickets::reply_in<tickets::place>(*c.outcome))
+        at->connection = connection_.wire().number();
+      if (grants(*c.outcome) && connection_.wire().may_be_outdated(c)) {
         c.outcome = store::request_error{
             {errc::unavailable, "the server granted the lock late, and may not be the primary any more"},
             true,

@@ -110,8 +110,14 @@ std::optional<failover_guard::pause> failover_guard::pause_at(store::time_point 
 }
 
 std::optional<failure> outlasts_guard(const tickets::request& request, const dialect& in) {
+  if (in.guard.count() == 0) return std::nullopt;
+  if (const auto* const all = std::get_if<tickets::acquire_all>(&request)) {
+    for (const store::claim_ptr& each : all->claims) {
+      if (auto refusal = outlasts_guard(tickets::acquire{each}, in)) return refusal;
+    }
+  }
   const auto* const made = std::get_if<tickets::acquire>(&request);
-  if (made == nullptr || in.guard.count() == 0) return std::nullopt;
+  if (made == nullptr) return std::nullopt;
   const store::claim& claim = *made->claim;
   const duration ttl = store_ttl(claim);
   if (ttl <= in.guard) return std::nullopt;

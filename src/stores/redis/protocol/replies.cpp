@@ -319,11 +319,25 @@ struct reader {
   outcome operator()(const ballots::ask_owner& /*r*/) const { return holds_in(v, cannot_be_asked); }
   outcome operator()(const tickets::force_release& /*r*/) const { return holds_in(v, is_left_alone); }
   outcome operator()(const ballots::end_hold& /*r*/) const { return holds_in(v, is_left_alone); }
+  outcome operator()(const tickets::acquire_all& r) const {
+    return several_in(r.claims.size(), [](const value& each) { return standing_in(place_in(each), false); });
+  }
+  outcome operator()(const tickets::release_all& r) const { return several_in(r.holds.size(), ended_in); }
   outcome operator()(const tickets::inspect& /*r*/) const { throw misunderstood{}; }
   outcome operator()(const tickets::list& /*r*/) const { throw misunderstood{}; }
 
  private:
-  [[nodiscard]] outcome change() const { return number_of(v) != 0 ? reply{done{}} : reply{nothing{}}; }
+  static reply ended_in(const value& each) { return number_of(each) != 0 ? reply{done{}} : reply{nothing{}}; }
+  [[nodiscard]] outcome change() const { return ended_in(v); }
+  template <class AnswerIn>
+  [[nodiscard]] outcome several_in(std::size_t most, const AnswerIn& answer_in) const {
+    tickets::several answers;
+    if (items_of(v).size() > most) throw misunderstood{};
+    for (const value& each : items_of(v)) {
+      if (!append(answers, answer_in(each))) break;
+    }
+    return reply{std::move(answers)};
+  }
 };
 
 }  // namespace

@@ -45,6 +45,14 @@ bool may_grant(const ballots::request& r) {
 
 }  // namespace
 
+bool grants(const request_fsm::outcome& o) {
+  if (const auto* const at = tickets::reply_in<place>(o)) return at->granted;
+  const auto* const all = tickets::reply_in<tickets::several>(o);
+  return all != nullptr && std::any_of(all->each.begin(), all->each.end(), [](const auto& each) {
+           return std::holds_alternative<place>(each);
+         });
+}
+
 request_fsm::request_fsm(ballots::request request, const dialect& in, const owner_id& client)
     : request_{std::move(request)}, in_{&in}, client_{client} {
   if (const auto* const one = ballots::get_if<tickets::inspect>(request_)) {
@@ -163,8 +171,8 @@ std::optional<request_fsm::outcome> request_fsm::hear_script(const value& reply)
     return store::request_error{
         {errc::unavailable, "the claim has ended before the client could wait for it"}, true, true};
   }
-  if (in_->replicas == 0 || at == nullptr || !at->granted) return o;
-  granted_ = std::make_unique<place>(*at);
+  if (in_->replicas == 0 || !grants(o)) return o;
+  granted_ = std::make_unique<tickets::reply>(std::get<tickets::reply>(o));
   stage_ = stage::replicas;
   return std::nullopt;
 }
@@ -195,7 +203,7 @@ request_fsm::outcome request_fsm::explain_pause(outcome of_script) const {
 /// then. A withdrawn claim is never looked for again.
 request_fsm::outcome request_fsm::hear_replicas(const value& reply) const {
   if (reply.is(value::kind::number) && reply.number >= std::int64_t{in_->replicas}) {
-    return tickets::reply{*granted_};
+    return *granted_;
   }
   return store::request_error{
       {errc::unavailable, "the lock was granted and is withdrawn: fewer than " +
@@ -315,6 +323,20 @@ class request_fsm::speaker {
     of_.inspection_->append_arguments(out_);
   }
   void operator()(const tickets::list& /*r*/) const {}  // which has no script of its own
+  void operator()(const tickets::acquire_all& r) const {
+    std::size_t arguments = 0;
+    for (const store::claim_ptr& each : r.claims) arguments += 1 + arguments_of(*each);
+    begin_joint({text::acquire_all_sha1, text::acquire_all}, r, arguments);
+    for (const store::claim_ptr& each : r.claims) {
+      say(static_cast<std::int64_t>(arguments_of(*each)));
+      say_arguments(*each, false, 0, std::nullopt);
+    }
+  }
+  void operator()(const tickets::release_all& r) const {
+    begin_joint({text::release_all_sha1, text::release_all}, r, 1 + r.holds.size());
+    say(keep_);
+    for (const store::hold& each : r.holds) say(each.owner);
+  }
 
   /// The last argument, if the script is to grant nothing.
   void end() const {
@@ -334,8 +356,19 @@ class request_fsm::speaker {
     begin_call(out_, s, in_full_, 1, arguments + (is_paused_ ? 1 : 0));
     append_keys(out_, of_.in_->prefix, name_of(of_.request_));
   }
+  void begin_joint(const script& s, const tickets::request& r, std::size_t arguments) const {
+    const auto names = names_of(r);
+    begin_call(out_, s, in_full_, names.size(), arguments + (is_paused_ ? 1 : 0));
+    for (const std::string_view each : names) append_keys(out_, of_.in_->prefix, each);
+  }
+  static std::size_t arguments_of(const store::claim& c) { return takes_all(c) ? 5 : 7; }
   void say_claim(const script& s, const store::claim& c, bool wait, std::uint64_t proof,
-                 std::optional<fencing_token> vote) const;
+                 std::optional<fencing_token> vote) const {
+    begin(s, arguments_of(c) + (vote ? 1 : 0));
+    say_arguments(c, wait, proof, vote);
+  }
+  void say_arguments(const store::claim& c, bool wait, std::uint64_t proof,
+                     std::optional<fencing_token> vote) const;
   /// A claim that is found begins a new ttl, because an earlier request may have been carried out late, and
   /// its ttl began at a time unknown to the client. Also, WAIT waits for writes of this connection: a script
   /// without a write gives replicas nothing to acknowledge.
@@ -374,9 +407,8 @@ class request_fsm::speaker {
   const std::int64_t keep_;
 };
 
-void request_fsm::speaker::say_claim(const script& s, const store::claim& c, bool wait, std::uint64_t proof,
-                                     std::optional<fencing_token> vote) const {
-  begin(s, (takes_all(c) ? 5 : 7) + (vote ? 1 : 0));
+void request_fsm::speaker::say_arguments(const store::claim& c, bool wait, std::uint64_t proof,
+                                         std::optional<fencing_token> vote) const {
   const std::int64_t ttl = milliseconds_in(store_ttl(c));
   say(c.owner);
   say(ttl);
@@ -386,7 +418,7 @@ void request_fsm::speaker::say_claim(const script& s, const store::claim& c, boo
   std::string claim;
   claim.reserve(160 + store::text_of(c.metadata).size());
   claim.append(client.data(), client.size());
-  if (of_.channels_ != nullptr) claim.append("{").append(tag_in(slot_of(of_.lock_key()))).append("}");
+  if (of_.channels_ != nullptr) claim.append("{").append(tag_in(slot_of(of_.in_->prefix + c.name))).append("}");
   if (proof != 0) {
     std::array<char, 16> digits{};
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), proof, 16).ptr;
@@ -421,7 +453,8 @@ std::vector<std::string_view> all_scripts(const dialect& in) {
   }
   return {text::acquire,         text::look,          text::release,
           text::renew,           text::downgrade,     text::annotate,
-          text::request_release, text::force_release, text::inspect};
+          text::request_release, text::force_release, text::inspect,
+          text::acquire_all,     text::release_all};
 }
 
 namespace {

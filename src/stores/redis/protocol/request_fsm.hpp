@@ -84,7 +84,7 @@ class request_fsm {
   const dialect* in_;
   owner_id client_;
   stage stage_ = stage::script;
-  std::unique_ptr<tickets::place> granted_;      // while replicas are asked
+  std::unique_ptr<tickets::reply> granted_;      // while replicas are asked
   std::optional<failover_guard::pause> paused_;  // when the script was sent
   shard_channels* channels_ = nullptr;           // likewise
   bool listens_ = false;                         // the first reply tells whether it may
@@ -94,6 +94,9 @@ class request_fsm {
   std::shared_ptr<listing> listing_;
   std::shared_ptr<inspection> inspection_;
 };
+
+/// Whether a claim is granted.
+[[nodiscard]] bool grants(const request_fsm::outcome& o);
 
 /// The texts of all scripts of requests.
 [[nodiscard]] std::vector<std::string_view> all_scripts(const dialect& in);

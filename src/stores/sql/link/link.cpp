@@ -41,7 +41,8 @@ void link::shut() {
 
 void link::send(tickets::request request, on_reply handler) {
   const bool urgent = !tickets::is_release(request);
-  if (std::holds_alternative<tickets::acquire>(request)) claims_ = true;
+  claims_ = claims_ || std::holds_alternative<tickets::acquire>(request) ||
+            std::holds_alternative<tickets::acquire_all>(request);
   auto c = std::make_unique<pending_call>();
   c->request = std::move(request);
   c->handler = std::move(handler);

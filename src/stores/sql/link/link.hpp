@@ -31,6 +31,7 @@ struct link_settings {
   std::chrono::milliseconds quiet_limit{15000};  // after so long without an answer the client asks the server
   duration keep_idle{};                          // how long an unused name's last token is remembered
   std::optional<std::chrono::milliseconds> session{};  // claims end with their session: its timeout
+  bool joins = false;                                  // there are calls about several claims
 };
 
 /// A request, or a call of the link itself.
@@ -88,6 +89,7 @@ class wire {
 class link : public runtime::notifying_link, private runtime::multiplexed_connection<wire>::protocol {
  public:
   void send(tickets::request request, on_reply handler) override;
+  [[nodiscard]] bool joins(const std::vector<std::string_view>& /*names*/) const override { return settings_.joins; }
   [[nodiscard]] std::optional<store::time_point> session_until() const override;
   void on_session(const std::function<void()>& handler) override { on_session_ = handler; }
   void help(store::caller& caller) override { connection_.help(caller); }

@@ -73,13 +73,37 @@ tickets::reply place_at(const std::vector<row>& rows) {
   return place_from(rows[0], 0);
 }
 
-tickets::reply acquired(const std::vector<row>& rows) {
+tickets::reply acquired(const row& r) {
   enum : std::int64_t { placed, refused, other };
-  const row& r = rows.at(0);
   switch (number_at(r, 0)) {
     case refused: return tickets::refused{};
     case other: return tickets::other_capacity{number_at(r, 1)};
     default: return place_from(r, 1);
+  }
+}
+
+/// Appends an item to the text of an array.
+void append_item(std::string& list, const parameter& item) {
+  if (list.size() > 1) list += ',';
+  switch (item.type) {
+    case parameter::kind::number:
+    case parameter::kind::flag: list += std::to_string(item.number); break;
+    case parameter::kind::text:
+      list += '"';
+      for (const char c : item.text) {
+        if (c == '"' || c == '\\') list += '\\';
+        list += c;
+      }
+      list += '"';
+      break;
+    case parameter::kind::bytes:
+      list += "\"\\\\x";
+      for (const char c : item.text) {
+        constexpr std::string_view digits = "0123456789abcdef";
+        const auto byte = static_cast<unsigned char>(c);
+        list.append({digits[byte >> 4U], digits[byte & 0xFU]});
+      }
+      list += '"';
   }
 }
 
@@ -94,14 +118,36 @@ struct caller {
             {parameter::of_text(c.name), parameter::of_bytes(c.owner.bytes()),
              parameter::of_bytes(client.bytes()), parameter::of(store::weight_of(c)),
              parameter::of(store::capacity_of(c)), ttl(store_ttl(c)),
-             parameter::of_text(store::text_of(c.metadata)), parameter::of(c.wait)}};
+             parameter::of_text(store::text_of(c.metadata)), parameter::of(c.wait)},
+            ttl_of(store_ttl(c), session)};
   }
-  call operator()(const tickets::find& r) const { return {"find", {name_of(r), owner_of(r)}}; }
+  call operator()(const tickets::acquire_all& r) const {
+    const auto list = [&](auto part_of) { return list_of(r.claims, part_of); };
+    return {"acquire_all",
+            {list([](const store::claim_ptr& c) { return parameter::of_text(c->name); }),
+             list([](const store::claim_ptr& c) { return parameter::of_bytes(c->owner.bytes()); }),
+             parameter::of_bytes(client.bytes()),
+             list([](const store::claim_ptr& c) { return parameter::of(store::weight_of(*c)); }),
+             list([](const store::claim_ptr& c) { return parameter::of(store::capacity_of(*c)); }),
+             list([this](const store::claim_ptr& c) { return ttl(store_ttl(*c)); }),
+             list([](const store::claim_ptr& c) { return parameter::of_text(store::text_of(c->metadata)); })},
+            ttl_of(tickets::longest_ttl(r), session)};
+  }
+  call operator()(const tickets::release_all& r) const {
+    return {"release_all",
+            {list_of(r.holds, name_of), list_of(r.holds, owner_of),
+             list_of(r.holds, [](const store::hold& h) { return token_of(h.token); })}};
+  }
+  call operator()(const tickets::find& r) const {
+    return {"find", {name_of(r), owner_of(r)}, duration::zero()};
+  }
   call operator()(const tickets::look& r) const {
-    return {"look", {name_of(r), owner_of(r), token_of(r.token), ttl(r.ttl)}};
+    return {"look",
+            {name_of(r), owner_of(r), token_of(r.token), ttl(r.ttl)},
+            ttl_of(r.ttl, session)};
   }
   call operator()(const tickets::renew& r) const {
-    return {"renew", {parameter::of_bytes(packed(r.holds, session))}};
+    return {"renew", {parameter::of_bytes(packed(r.holds, session))}, duration::zero()};
   }
   call operator()(const tickets::release& r) const {
     return {"release", {name_of(r), owner_of(r), token_of(r.token)}};
@@ -139,19 +185,27 @@ struct caller {
   [[nodiscard]] parameter ttl(duration wanted) const {
     return parameter::of(ttl_of(wanted, session).count());
   }
+  template <class Items, class PartOf>
+  static parameter list_of(const Items& items, const PartOf& part_of) {
+    std::string list = "{";
+    for (const auto& each : items) append_item(list, part_of(each));
+    return parameter::of_text(list += '}');
+  }
 };
 
 /// The reply to each request.
 struct reader {
   const std::vector<row>& rows;
 
-  tickets::reply operator()(const tickets::acquire& /*r*/) const { return acquired(rows); }
+  tickets::reply operator()(const tickets::acquire& /*r*/) const { return acquired(rows.at(0)); }
+  tickets::reply operator()(const tickets::acquire_all& /*r*/) const {
+    return several([](const row& r) { return acquired(r); });
+  }
+  tickets::reply operator()(const tickets::release_all& /*r*/) const { return several(ended); }
   tickets::reply operator()(const tickets::find& /*r*/) const { return place_at(rows); }
   tickets::reply operator()(const tickets::look& /*r*/) const { return place_at(rows); }
   tickets::reply operator()(const tickets::renew& r) const { return renewed(r, rows); }
-  tickets::reply operator()(const store::hold& /*changed*/) const {
-    return number() != 0 ? tickets::reply{tickets::done{}} : tickets::nothing{};
-  }
+  tickets::reply operator()(const store::hold& /*changed*/) const { return ended(rows.at(0)); }
   tickets::reply operator()(const tickets::request_release& /*r*/) const { return count(); }
   tickets::reply operator()(const tickets::force_release& /*r*/) const { return count(); }
   tickets::reply operator()(const tickets::inspect& r) const { return inspected(r, rows); }
@@ -160,6 +214,17 @@ struct reader {
  private:
   [[nodiscard]] std::int64_t number() const { return number_at(rows.at(0), 0); }
   [[nodiscard]] tickets::count count() const { return {static_cast<std::size_t>(number())}; }
+  static tickets::reply ended(const row& r) {
+    return number_at(r, 0) != 0 ? tickets::reply{tickets::done{}} : tickets::nothing{};
+  }
+  template <class AnswerOf>
+  [[nodiscard]] tickets::several several(const AnswerOf& answer_of) const {
+    tickets::several answers;
+    for (const row& each : rows) {
+      if (!append(answers, answer_of(each))) break;
+    }
+    return answers;
+  }
 };
 
 }  // namespace

@@ -33,6 +33,9 @@ struct parameter {
 struct call {
   std::string routine;  // "acquire", without the table's name
   std::vector<parameter> in;
+  /// For how long the client may have the claims that the call makes, keeps or finds. None: it does nothing of
+  /// that.
+  std::optional<duration> keeps{};
 };
 
 /// A claim with this ttl or a longer one ends with the session that made it, because the server ends the
@@ -45,6 +48,10 @@ inline constexpr duration forever{std::int64_t{1} << 62U};
 ///
 ///     acquire(name, owner, client, weight,
 ///             capacity, ttl, metadata, wait)     -> outcome, token, granted, head, left
+///     acquire_all(names, owners, client, weights,
+///             capacities, ttls, metadata)        -> a row as of acquire for each, up to the first that is not
+///                                                   granted; see `several`
+///     release_all(names, owners, tokens)         -> a row as of release for each
 ///     find(name, owner)                          -> token, granted, head, left; no row: nothing
 ///     look(name, owner, token, ttl)              -> likewise
 ///     renew(packed holds)                        -> a text of 0, 1 and 2, one each
@@ -59,7 +66,7 @@ inline constexpr duration forever{std::int64_t{1} << 62U};
 ///     list_part(idle, after, counted, names
 ///               at most, claims at most)         -> likewise
 ///
-/// An outcome is 0 for a place, 1 for refused, 2 for a name in use with another capacity, which is then in the
+/// A list is a text, as PostgreSQL writes arrays. An outcome is 0 for a place, 1 for refused, 2 for a name in use with another capacity, which is then in the
 /// column of the token. Flags are 0 and 1; times are microseconds.
 /// \param client receives notifications; with `session`, the session that makes the call.
 /// \param session the server's limit for a silent session, if claims end with their session.

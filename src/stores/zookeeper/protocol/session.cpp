@@ -1,6 +1,7 @@
 #include "stores/zookeeper/protocol/session.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -45,6 +46,7 @@ void session::send(const tickets::request& request, const on_reply& handler) {
     void operator()(const tickets::request_release& r) const { to.request_release(r, handler); }
     void operator()(const tickets::inspect& r) const { to.inspection_.inspect(r, handler); }
     void operator()(const tickets::list& r) const { to.inspection_.list(r, handler); }
+    void operator()(const tickets::joint_request& /*r*/) const { assert(!"the link takes none"); }
   };
   std::visit(dispatch{*this, handler}, request);
 }

@@ -75,8 +75,15 @@ void cluster_link::send(tickets::request request, on_reply handler) {
     return send_split(*holds, std::move(handler));
   if (auto* const names = std::get_if<tickets::list>(&request))
     return send_listing(std::move(*names), std::move(handler));
-  const std::uint16_t slot = settings_.speech.slot_of(name_of(request));
+  const std::uint16_t slot = settings_.speech.slot_of(names_of(request).front());
   route(command_for(std::move(request), std::move(handler)), slot);
+}
+
+/// Of names in one slot.
+bool cluster_link::joins(const std::vector<std::string_view>& names) const {
+  return std::all_of(names.begin(), names.end(), [&](std::string_view each) {
+    return settings_.speech.slot_of(each) == settings_.speech.slot_of(names.front());
+  });
 }
 
 cluster_link::command_ptr cluster_link::command_for(tickets::request request, on_reply handler) {

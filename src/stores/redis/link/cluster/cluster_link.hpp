@@ -64,6 +64,7 @@ class cluster_link final : public node_link, private node::parent {
   cluster_link& operator=(const cluster_link&) = delete;
 
   void send(tickets::request request, on_reply handler) override;
+  [[nodiscard]] bool joins(const std::vector<std::string_view>& names) const override;
   /// Ends the link's threads. Nothing is delivered afterwards. Idempotent.
   void shut() override;
 
