@@ -176,7 +176,7 @@ struct more {
 using reply = std::variant<nothing, done, refused, paused, other_capacity, place, kept, count, more,
                            std::optional<lock_state>, std::vector<lock_summary>, several>;
 
-/// Appends the answer to the next part of a joint request. \return false: none of the parts behind it is carried
-/// out.
+/// Appends the answer to the next part of a joint request. \return false: none of the parts behind it is
+/// carried out.
 bool append(several& answers, const reply& next);
 }  // namespace holdfast::tickets

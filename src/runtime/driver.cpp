@@ -91,8 +91,8 @@ void driver::together(const std::function<void()>& begin) {
   for (auto each = ends_end; each != all.end(); ++each) send(*each->by, std::move(each->request));
 }
 
-/// In the order of their names, as all do: two that lock the rows of several names at a server do not wait for
-/// each other.
+/// In the order of their names, as all do: two that lock the rows of several names at a server do not wait
+/// for each other.
 void driver::send_together(std::span<sent_request> all) {
   std::stable_sort(all.begin(), all.end(), [](const sent_request& one, const sent_request& other) {
     return name_of(one.request) < name_of(other.request);

@@ -46,7 +46,11 @@ struct reply_text {
   }
   std::string operator()(const tickets::several& all) const {
     std::string text = "several:";
-    for (const auto& each : all.each) text.append(" ").append(std::visit(*this, each)) += ';';
+    for (const auto& each : all.each) {
+      const auto* const at = std::get_if<tickets::place>(&each);
+      text += at == nullptr ? " " + std::visit(*this, each)
+                            : fmt::format(" #{}{}", at->token.value(), at->granted ? " granted" : "");
+    }
     return text;
   }
   std::string operator()(const std::optional<lock_state>& s) const { return test::describe(s); }

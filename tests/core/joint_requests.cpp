@@ -33,7 +33,8 @@ class joint_requests : public managed_leases {
     }
     lease_core::op_id id = 0;
     it.time.turn([&] {
-      id = sets.acquire(std::move(claims), std::nullopt, [this](set_taken t) { ended.push_back(std::move(t)); });
+      id = sets.acquire(std::move(claims), std::nullopt,
+                        [this](set_taken t) { ended.push_back(std::move(t)); });
     });
     return id;
   }
@@ -47,7 +48,8 @@ class joint_requests : public managed_leases {
   void release_all(const std::vector<lease_record_ptr>& leases) {
     it.time.turn([&] {
       all.together([&] {
-        for (const auto& each : leases) all.release(each, [this](std::error_code ec) { released.push_back(ec); });
+        for (const auto& each : leases)
+          all.release(each, [this](std::error_code ec) { released.push_back(ec); });
       });
     });
   }
@@ -167,7 +169,8 @@ TEST_F(joint_requests, look_once_more_at_a_grant_that_arrives_late) {
 
 TEST_F(joint_requests, have_a_largest_size) {
   texts names;
-  for (std::size_t i = 0; i < tickets::most_in_one + 2; ++i) names.push_back("name " + std::to_string(1000 + i));
+  for (std::size_t i = 0; i < tickets::most_in_one + 2; ++i)
+    names.push_back("name " + std::to_string(1000 + i));
   ask_for(names);
   ASSERT_EQ(it.link.open(), 2U);
   EXPECT_EQ(names_of(it.link.request(0)).size(), tickets::most_in_one);

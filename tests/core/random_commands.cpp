@@ -20,9 +20,9 @@ constexpr std::size_t name_count = 2;
 constexpr duration forget_after = 50ms;
 
 constexpr std::array<std::string_view, 19> act_names = {
-    "acquire",       "acquire_all", "ask_again", "look",    "renew",     "renew_all",       "release",
-    "release_all",   "withdraw",      "find",      "downgrade", "annotate",  "request_release", "steal",
-    "force_release", "list",      "pass",      "step_wall", "forget"};
+    "acquire",       "acquire_all", "ask_again", "look",      "renew",    "renew_all",       "release",
+    "release_all",   "withdraw",    "find",      "downgrade", "annotate", "request_release", "steal",
+    "force_release", "list",        "pass",      "step_wall", "forget"};
 
 std::int64_t weight_of(const claim_state& c) {
   switch (c.mode) {

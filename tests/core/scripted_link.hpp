@@ -19,7 +19,9 @@ class scripted_link final : public tickets::link {
     ++sent_;
     open_.push_back({std::move(request), std::move(done)});
   }
-  [[nodiscard]] bool joins(const std::vector<std::string_view>& /*names*/) const override { return is_joining; }
+  [[nodiscard]] bool joins(const std::vector<std::string_view>& /*names*/) const override {
+    return is_joining;
+  }
   void on_notifications(on_notification handler) override { on_notification_ = std::move(handler); }
   void on_gap(const std::function<void()>& missed) override { missed_ = missed; }
   std::shared_ptr<void> watch(store::watched, std::function<void()>) override {

@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "support/joint_requests.hpp"
+
 namespace holdfast::test {
 
 server_comparison::server_comparison(routine_caller& real) : real_{real} {
@@ -27,6 +29,15 @@ model_comparison::answer server_comparison::answer_of_real(const tickets::reques
   set_clock();
   answer a;
   a.reply = sql::reply_of(request, rows_of(real_.call(sql::call_of(request, client), client)));
+  // As the driver does: what the server leaves is asked one by one.
+  if (auto* const all = std::get_if<tickets::several>(&a.reply)) {
+    const auto parts = parts_of(request);
+    bool goes_on = all->each.empty() || !std::holds_alternative<tickets::refused>(all->each.back());
+    while (goes_on && all->each.size() < parts.size()) {
+      const tickets::request& next = parts[all->each.size()];
+      goes_on = append(*all, sql::reply_of(next, rows_of(real_.call(sql::call_of(next, client), client))));
+    }
+  }
   const bool reads = tickets::is_read_only(request);
   if (!reads) a.notifications = real_.take_notifications();
   return a;

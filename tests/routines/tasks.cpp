@@ -57,6 +57,17 @@ std::vector<request_form> tasks_about(const std::string& name) {
           about(name, task::withdraw, 2)};
 }
 
+std::vector<tickets::request> joint_tasks(const std::vector<std::string>& names) {
+  tickets::acquire_all claims;
+  tickets::release_all ends;
+  for (const std::string& each : names) {
+    const request_form claim = acquire(each, 5, false);
+    claims.claims.push_back(claim.claim());
+    ends.holds.push_back(claim.hold());
+  }
+  return {claims, ends};
+}
+
 std::int64_t number_in(routine_caller& real, const std::string& routine) {
   return sql::number_at(rows_of(real.call({routine, {}}, id(200))).at(0), 0);
 }

@@ -122,9 +122,8 @@ void ledger::carried_out(const tickets::request& request, bool late, const ticke
   for (std::size_t i = 0; i < std::min(parts.size(), each.size()); ++i) {
     const test::request_form form = test::form_of(parts[i]);
     std::vector<store::client_notification> of_part;
-    std::copy_if(notifications.begin(), notifications.end(), std::back_inserter(of_part), [&](const auto& n) {
-      return find(index_of(form.name), n.message.owner) != nullptr;
-    });
+    std::copy_if(notifications.begin(), notifications.end(), std::back_inserter(of_part),
+                 [&](const auto& n) { return find(index_of(form.name), n.message.owner) != nullptr; });
     std::visit([&](const auto& said) { executed(form, late, tickets::reply{said}, of_part, paused); },
                each[i]);
   }

@@ -64,8 +64,8 @@ namespace holdfast::sim {
   EACH(set_ends_holding, "a set of names that is given up keeps what it holds")                              \
   EACH(set_misses_losses, "a set of names goes on without one that it has lost")                             \
   EACH(set_in_any_order, "sets of names are waited for in different orders")                                 \
-  EACH(joint_release_forgets_one, "one of several releases in one request is forgotten")                    \
-  EACH(joint_claim_goes_on, "claims behind a refused one in the same request are made, and not told")       \
+  EACH(joint_release_forgets_one, "one of several releases in one request is forgotten")                     \
+  EACH(joint_claim_goes_on, "claims behind a refused one in the same request are made, and not told")        \
   EACH(joint_answers_swapped, "of several claims in one request each takes the answer of another")           \
   EACH(joint_refusal_skipped, "a claim behind a refused one in the same request is taken for granted")       \
   EACH(guard_ignored, "no client asks a server whether it may have forgotten grants")                        \

@@ -42,10 +42,10 @@ enum class task : std::uint8_t {
 };
 inline constexpr std::size_t task_count = 20;
 inline constexpr std::array<const char*, task_count> task_names = {
-    "acquire",   "find",     "look",          "renew",           "release",  "withdraw",
-    "downgrade", "annotate", "force_release", "request_release", "inspect",  "list",
-    "acquire_all", "release_all",
-    "vote",      "yield",    "accept",        "retract",         "end_hold", "ask_owner"};
+    "acquire",  "find",      "look",        "renew",         "release",
+    "withdraw", "downgrade", "annotate",    "force_release", "request_release",
+    "inspect",  "list",      "acquire_all", "release_all",   "vote",
+    "yield",    "accept",    "retract",     "end_hold",      "ask_owner"};
 
 [[nodiscard]] inline task task_of(const tickets::request& r) { return static_cast<task>(r.index()); }
 [[nodiscard]] inline const char* name_of_task(const tickets::request& r) { return task_names.at(r.index()); }

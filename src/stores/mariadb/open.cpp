@@ -90,6 +90,7 @@ mariadb::settings settings_of(store_url& url, const client_options& options) {
     s.one_node = true;
   }
   s.link.place = place_of(s);
+  s.link.joins = true;
   s.link.connect_limit = url.take_milliseconds("connect_timeout", s.link.connect_limit, 1ms, 1h);
   take_mode(url, s.link);
   s.link.keep_idle = url.take_duration("keep_idle", 30 * 24h);

@@ -17,6 +17,8 @@ class mariadb_caller final : public routine_caller {
   /// \param server must outlive this.
   explicit mariadb_caller(mariadb_server& server);
 
+  [[nodiscard]] bool joins() const override { return true; }
+
  private:
   [[nodiscard]] std::unique_ptr<sql::connection> dial(const owner_id& client, int stop) const override;
   [[nodiscard]] std::vector<store::notification> notifications_for(sql::connection& wire) override;

@@ -41,6 +41,11 @@ class rows_alone : public testing::TestWithParam<int> {
                              "), 16, '0')), unhex('0000000003938700'))";
     all.emplace_back("acquire", name + owner(5) + claim);
     all.emplace_back("acquire", procedure_fixture::literal("new") + owner(6) + claim);
+    const std::string packed_name = "concat(unhex('00000005'), " + name + ")";
+    all.emplace_back("acquire_all", packed_name + owner(10) + ", " + procedure_fixture::id(200) +
+                                        ", unhex('0000000000000001'), unhex('0000000040000000'), "
+                                        "unhex('0000000003938700'), unhex('000000027B7D')");
+    all.emplace_back("release_all", packed_name + owner(4) + ", unhex('0000000000000001')");
     all.emplace_back("find", name + owner(2));
     all.emplace_back("look", name + owner(2) + ", " + second + ttl);
     all.emplace_back("renew", hold);

@@ -60,6 +60,10 @@ class postgresql_plans : public testing::Test {
           test::rows_of(real.call(sql::call_of(request, test::id(201), 30s), test::id(200)));
         }
       }
+      for (const tickets::request& request :
+           test::joint_tasks({"contended", "free", "name 7", "never used before"})) {
+        test::rows_of(real.call(sql::call_of(request, test::id(200)), test::id(200)));
+      }
     }
   }
 

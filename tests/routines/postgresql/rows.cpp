@@ -34,7 +34,8 @@ class postgresql_rows : public testing::Test {
       case sql::parameter::kind::number: return std::to_string(p.number);
       case sql::parameter::kind::flag: return p.number != 0 ? "t" : "f";
       case sql::parameter::kind::text: return p.text;
-      case sql::parameter::kind::bytes: break;
+      case sql::parameter::kind::bytes:
+      case sql::parameter::kind::list: break;
     }
     constexpr std::string_view digits = "0123456789abcdef";
     std::string hex = "\\x";

@@ -11,8 +11,32 @@ namespace holdfast::mariadb {
 
 namespace {
 
+void append_number(std::string& to, std::uint64_t n, int bytes) {
+  for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8) to += static_cast<char>(n >> shift);
+}
+
+/// A list for a procedure: see acquire_all.sql.
+std::string packed(const std::vector<sql::parameter>& items) {
+  constexpr int length_size = 4;
+  constexpr int number_size = 8;
+  std::string all;
+  for (const sql::parameter& each : items) {
+    switch (each.type) {
+      case sql::parameter::kind::number:
+      case sql::parameter::kind::flag:
+        append_number(all, static_cast<std::uint64_t>(each.number), number_size);
+        break;
+      case sql::parameter::kind::text: append_number(all, each.text.size(), length_size); [[fallthrough]];
+      case sql::parameter::kind::bytes:
+      case sql::parameter::kind::list: all += each.text; break;
+    }
+  }
+  return all;
+}
+
 /// The memory of parameters while the library sends them.
 MYSQL_BIND bound(sql::parameter& p) {
+  if (p.type == sql::parameter::kind::list) p.text = packed(p.items);
   MYSQL_BIND b{};
   const bool is_number = p.type == sql::parameter::kind::number || p.type == sql::parameter::kind::flag;
   if (is_number) {

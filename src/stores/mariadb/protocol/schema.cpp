@@ -12,7 +12,7 @@ namespace {
 constexpr auto procedures = std::to_array<std::string_view>(
     {text::acquire, text::find, text::look, text::renew, text::release, text::withdraw, text::downgrade,
      text::annotate, text::evict, text::request_release, text::inspect_part, text::list_part, text::sweep,
-     text::vacate, text::abandon, text::listen, text::layout});
+     text::vacate, text::abandon, text::listen, text::acquire_all, text::release_all, text::layout});
 
 /// The part of a procedure's name that its statement has in braces.
 std::string_view part_of(std::string_view procedure) {

@@ -38,16 +38,41 @@ Oid type_of(const sql::parameter& p) {
   switch (p.type) {
     case sql::parameter::kind::number: return oid_int8;
     case sql::parameter::kind::flag: return oid_bool;
-    case sql::parameter::kind::text: return oid_text;
+    case sql::parameter::kind::text:
+    case sql::parameter::kind::list: return oid_text;
     case sql::parameter::kind::bytes: return oid_bytea;
   }
   return oid_bytea;
+}
+
+/// The text of an array.
+std::string array_of(const std::vector<sql::parameter>& items) {
+  std::string text = "{";
+  for (const sql::parameter& each : items) {
+    if (text.size() > 1) text += ',';
+    text += '"';
+    if (each.type == sql::parameter::kind::number) text += std::to_string(each.number);
+    if (each.type == sql::parameter::kind::bytes) text += "\\\\x";
+    for (const char c : each.text) {
+      constexpr std::string_view digits = "0123456789abcdef";
+      const auto byte = static_cast<unsigned char>(c);
+      if (each.type == sql::parameter::kind::bytes) {
+        text.append({digits[byte >> 4U], digits[byte & 0xFU]});
+      } else {
+        if (c == '"' || c == '\\') text += '\\';
+        text += c;
+      }
+    }
+    text += '"';
+  }
+  return text += '}';
 }
 
 std::string value_of(const sql::parameter& p) {
   switch (p.type) {
     case sql::parameter::kind::number: return to_network(p.number);
     case sql::parameter::kind::flag: return {static_cast<char>(p.number)};
+    case sql::parameter::kind::list: return array_of(p.items);
     case sql::parameter::kind::text:
     case sql::parameter::kind::bytes: return p.text;
   }

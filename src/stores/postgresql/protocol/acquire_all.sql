@@ -1,24 +1,74 @@
--- Claims that do not wait, in one transaction: in their order, up to the first that is not granted. A statement that
--- calls {acquire} for each, so that a store whose routines are older has it, too.
+-- Claims that do not wait, in the order of their names, up to the first that is not granted. Lists are the texts of arrays.
+-- Names that are free, as most are, are taken by one statement for all; what is more than that, a new name for one, is left
+-- to {acquire}. The refusal of a claim sets synchronous_commit off, and what was granted before it has to reach the disk
+-- all the same.
 --
--- The refusal of a claim sets synchronous_commit off. What was granted before it has to reach the disk all the same.
-WITH RECURSIVE wanted AS MATERIALIZED (
-  SELECT w.n, w.name, w.owner, w.weight, w.capacity, w.ttl, w.metadata
-    FROM unnest($1::pg_catalog.text::pg_catalog.text[], $2::pg_catalog.text::pg_catalog.bytea[],
-                $4::pg_catalog.text::pg_catalog.int8[], $5::pg_catalog.text::pg_catalog.int8[],
-                $6::pg_catalog.text::pg_catalog.int8[], $7::pg_catalog.text::pg_catalog.text[])
+-- Out: a text: the token of each claim that is granted; and a minus if the next one is refused
+CREATE OR REPLACE FUNCTION {acquire_all}(in_names text, in_owners text, in_client bytea, in_weights text,
+  in_capacities text, in_ttls text, in_metadata text, OUT answers text)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  names text[] := in_names;
+  owners bytea[] := in_owners;
+  weights bigint[] := in_weights;
+  capacities bigint[] := in_capacities;
+  ttls bigint[] := in_ttls;
+  notes text[] := in_metadata;
+  commits text := current_setting('synchronous_commit');
+  own oid := CASE WHEN {FOREVER} <= ANY (ttls) THEN (SELECT r.oid FROM pg_roles r WHERE r.rolname = session_user) END;
+  at bigint;
+  free int;
+  refused bigint;
+  place bigint;
+BEGIN
+  -- New names first: who waits for a row that is being made has no other row that somebody else may wait for meanwhile.
+  IF (SELECT count(*) FROM {locks} l WHERE l.name = ANY (names)) < cardinality(names) THEN
+    INSERT INTO {locks} (name, token, granted, oldest, capacity)
+    SELECT w.name, 0, 0, 0, w.capacity FROM unnest(names, capacities) AS w (name, capacity)
+     WHERE NOT EXISTS (SELECT FROM {locks} l WHERE l.name = w.name) ORDER BY w.name COLLATE "C"
+    ON CONFLICT (name) DO NOTHING;
+  END IF;
+  PERFORM FROM (SELECT FROM {locks} l WHERE l.name = ANY (names) ORDER BY l.name FOR NO KEY UPDATE) all_rows;
+  at := {now}();
+  SELECT coalesce(min(w.n) - 1, cardinality(names)) INTO free
+    FROM unnest(names, owners, weights, capacities, ttls, notes)
          WITH ORDINALITY AS w (name, owner, weight, capacity, ttl, metadata, n)
-), tried AS (
-  SELECT w.n, pg_catalog.current_setting('synchronous_commit') AS commits, a.*
-    FROM wanted w, LATERAL {acquire}(w.name, w.owner, $3, w.weight, w.capacity, w.ttl, w.metadata, false) a
-   WHERE w.n OPERATOR(pg_catalog.=) 1
-  UNION ALL
-  SELECT w.n, t.commits, a.*
-    FROM tried t, wanted w,
-         LATERAL {acquire}(w.name, w.owner, $3, w.weight, w.capacity, w.ttl, w.metadata, false) a
-   WHERE t.is_granted OPERATOR(pg_catalog.=) 1 AND w.n OPERATOR(pg_catalog.=) (t.n OPERATOR(pg_catalog.+) 1)
-)
-SELECT t.outcome, t.place, t.is_granted, t.is_head, t.holder_left,
-       CASE WHEN t.outcome OPERATOR(pg_catalog.<>) 0
-            THEN pg_catalog.set_config('synchronous_commit', t.commits, true) END
-  FROM tried t
+   WHERE NOT EXISTS (SELECT FROM {locks} l
+                      WHERE l.name = w.name AND l.token = l.granted AND l.token > 0
+                        AND w.weight BETWEEN 1 AND w.capacity AND w.ttl > 0 AND length(w.owner) = 16
+                        AND length(in_client) = 16 AND octet_length(w.metadata) < 16777216
+                        AND NOT EXISTS (SELECT FROM {claims} c
+                                         WHERE c.name = l.name AND c.token BETWEEN l.oldest AND l.granted));
+  IF free > 0 THEN
+    WITH drawn AS (
+      UPDATE {locks} l
+         SET token = greatest(l.token + 1, at), granted = greatest(l.token + 1, at),
+             oldest = greatest(l.token + 1, at), capacity = w.capacity
+        FROM unnest(names[:free], owners, weights, capacities, ttls, notes)
+             WITH ORDINALITY AS w (name, owner, weight, capacity, ttl, metadata, n)
+       WHERE l.name = w.name AND w.n <= free
+      RETURNING w.*, l.token
+    ), entered AS (
+      INSERT INTO {claims} (name, token, owner, client, weight, ttl, expires, since, metadata, login)
+      SELECT d.name, d.token, d.owner, in_client, d.weight, d.ttl, at + d.ttl, at, d.metadata,
+             CASE WHEN d.ttl >= {FOREVER} THEN own END
+        FROM drawn d
+    )
+    SELECT string_agg(d.token::text, ' ' ORDER BY d.n) INTO answers FROM drawn d;
+    IF (SELECT s.watched > 0 OR 0 < ANY (s.watched_names) FROM {sweeps} s WHERE s.id = 1) THEN
+      FOR i IN 1 .. free LOOP
+        PERFORM {changed}(names[i]);
+      END LOOP;
+    END IF;
+  END IF;
+  FOR i IN free + 1 .. cardinality(names) LOOP
+    SELECT a.outcome, a.place INTO refused, place
+      FROM {acquire}(names[i], owners[i], in_client, weights[i], capacities[i], ttls[i], notes[i], false) a;
+    EXIT WHEN refused > 1;
+    answers := concat_ws(' ', answers, CASE refused WHEN 0 THEN place::text ELSE '-' END);
+    EXIT WHEN refused > 0;
+  END LOOP;
+  IF answers <> '-' THEN
+    PERFORM set_config('synchronous_commit', commits, true);
+  END IF;
+END $$;

@@ -22,8 +22,8 @@ constexpr auto files = std::to_array<std::string_view>(
     {text::former,       text::schema,    text::now,       text::changed,  text::gone,  text::bury,
      text::serve,        text::place,     text::acquire,   text::find,     text::look,  text::renew,
      text::release,      text::withdraw,  text::downgrade, text::annotate, text::evict, text::request_release,
-     text::inspect_part, text::list_part, text::sweep,     text::abandon,  text::track, text::layout,
-     text::rights});
+     text::inspect_part, text::list_part, text::sweep,     text::abandon,  text::track, text::acquire_all,
+     text::release_all,  text::layout,    text::rights});
 
 std::string fingerprint() {
   std::vector<std::string_view> texts{files.begin(), files.end()};
@@ -165,13 +165,11 @@ std::string script(const naming& names, const std::vector<std::string>& lockers,
 }
 
 std::string statement_of(const sql::call& call, const naming& names) {
-  if (call.routine == "acquire_all") return names.fill(text::acquire_all);
-  if (call.routine == "release_all") return names.fill(text::release_all);
-  std::string statement = "SELECT * FROM " + names.quoted(call.routine) + '(';
+  std::string text = "SELECT * FROM " + names.quoted(call.routine) + '(';
   for (std::size_t i = 1; i <= call.in.size(); ++i) {
-    statement.append(i == 1 ? "$" : ", $").append(std::to_string(i));
+    text.append(i == 1 ? "$" : ", $").append(std::to_string(i));
   }
-  return statement + ')';
+  return text + ')';
 }
 
 std::string channel_of(const owner_id& client) { return "holdfast_" + client.hex(); }

@@ -39,10 +39,12 @@ inline constexpr auto routines = std::to_array<routine>({
     {"serve", "text, bigint, bigint, bigint, bigint", access::part},
     {"place", "text, bigint, bigint, bigint, bigint", access::part},
     {"acquire", "text, bytea, bytea, bigint, bigint, bigint, text, boolean", access::lock},
+    {"acquire_all", "text, text, bytea, text, text, text, text", access::lock},
     {"find", "text, bytea", access::lock},
     {"look", "text, bytea, bigint, bigint", access::lock},
     {"renew", "bytea", access::lock},
     {"release", "text, bytea, bigint", access::lock},
+    {"release_all", "text, text, text", access::lock},
     {"withdraw", "text, bytea", access::lock},
     {"downgrade", "text, bytea, bigint, bigint", access::lock},
     {"annotate", "text, bytea, bigint, text", access::lock},
@@ -67,7 +69,7 @@ inline constexpr auto routines = std::to_array<routine>({
 
 /// The revision of the routines that this version makes, as the routine `revision` answers before a hash of
 /// their text. A change of a routine raises it: a client replaces older routines, and keeps newer ones.
-inline constexpr std::int64_t revision_number = 1;
+inline constexpr std::int64_t revision_number = 2;
 
 /// Returns the statements that make the tables and routines, or replace older routines, for one transaction.
 /// \param names with a schema: the routines name every table and routine in full, and look up everything else

@@ -48,9 +48,8 @@ bool may_grant(const ballots::request& r) {
 bool grants(const request_fsm::outcome& o) {
   if (const auto* const at = tickets::reply_in<place>(o)) return at->granted;
   const auto* const all = tickets::reply_in<tickets::several>(o);
-  return all != nullptr && std::any_of(all->each.begin(), all->each.end(), [](const auto& each) {
-           return std::holds_alternative<place>(each);
-         });
+  return all != nullptr && std::any_of(all->each.begin(), all->each.end(),
+                                       [](const auto& each) { return std::holds_alternative<place>(each); });
 }
 
 request_fsm::request_fsm(ballots::request request, const dialect& in, const owner_id& client)
@@ -324,12 +323,16 @@ class request_fsm::speaker {
   }
   void operator()(const tickets::list& /*r*/) const {}  // which has no script of its own
   void operator()(const tickets::acquire_all& r) const {
-    std::size_t arguments = 0;
-    for (const store::claim_ptr& each : r.claims) arguments += 1 + arguments_of(*each);
-    begin_joint({text::acquire_all_sha1, text::acquire_all}, r, arguments);
+    const store::claim& model = *r.claims.front();
+    const std::string text = claim_text(model);
+    begin_joint({text::acquire_all_sha1, text::acquire_all}, r, 3 + r.claims.size());
+    say(milliseconds_in(store_ttl(model)));
+    say(keep_);
+    say(text);
     for (const store::claim_ptr& each : r.claims) {
-      say(static_cast<std::int64_t>(arguments_of(*each)));
-      say_arguments(*each, false, 0, std::nullopt);
+      const bool is_like_model = takes_all(*each) && takes_all(model) &&
+                                 store_ttl(*each) == store_ttl(model) && each->metadata == model.metadata;
+      is_like_model ? say(each->owner) : say_other(*each);
     }
   }
   void operator()(const tickets::release_all& r) const {
@@ -361,14 +364,18 @@ class request_fsm::speaker {
     begin_call(out_, s, in_full_, names.size(), arguments + (is_paused_ ? 1 : 0));
     for (const std::string_view each : names) append_keys(out_, of_.in_->prefix, each);
   }
-  static std::size_t arguments_of(const store::claim& c) { return takes_all(c) ? 5 : 7; }
-  void say_claim(const script& s, const store::claim& c, bool wait, std::uint64_t proof,
-                 std::optional<fencing_token> vote) const {
-    begin(s, arguments_of(c) + (vote ? 1 : 0));
-    say_arguments(c, wait, proof, vote);
+  /// A claim of several that is not like the first.
+  void say_other(const store::claim& c) const {
+    std::string all = c.owner.hex();
+    const std::int64_t capacity = takes_all(c) ? 0 : store::capacity_of(c);
+    for (const std::int64_t part : {milliseconds_in(store_ttl(c)), capacity, store::weight_of(c)})
+      all.append(" ").append(std::to_string(part));
+    say(all.append(" ").append(claim_text(c)));
   }
-  void say_arguments(const store::claim& c, bool wait, std::uint64_t proof,
-                     std::optional<fencing_token> vote) const;
+  void say_claim(const script& s, const store::claim& c, bool wait, std::uint64_t proof,
+                 std::optional<fencing_token> vote) const;
+  [[nodiscard]] std::string claim_text(const store::claim& c, std::uint64_t proof = 0,
+                                       std::optional<fencing_token> vote = std::nullopt) const;
   /// A claim that is found begins a new ttl, because an earlier request may have been carried out late, and
   /// its ttl began at a time unknown to the client. Also, WAIT waits for writes of this connection: a script
   /// without a write gives replicas nothing to acknowledge.
@@ -407,24 +414,35 @@ class request_fsm::speaker {
   const std::int64_t keep_;
 };
 
-void request_fsm::speaker::say_arguments(const store::claim& c, bool wait, std::uint64_t proof,
-                                         std::optional<fencing_token> vote) const {
-  const std::int64_t ttl = milliseconds_in(store_ttl(c));
+void request_fsm::speaker::say_claim(const script& s, const store::claim& c, bool wait, std::uint64_t proof,
+                                     std::optional<fencing_token> vote) const {
+  begin(s, (takes_all(c) ? 5 : 7) + (vote ? 1 : 0));
   say(c.owner);
-  say(ttl);
+  say(milliseconds_in(store_ttl(c)));
   say(keep_);
   say(wait ? "1" : "0");
+  say(claim_text(c, proof, vote));
+  if (vote) say(text_of(*vote));
+  if (takes_all(c)) return;
+  say(store::capacity_of(c));
+  say(store::weight_of(c));
+}
+
+/// The text that the server keeps, behind token, owner and time: see lua/claims.lua.
+std::string request_fsm::speaker::claim_text(const store::claim& c, std::uint64_t proof,
+                                             std::optional<fencing_token> vote) const {
   const auto client = of_.client_.hex_digits();
   std::string claim;
   claim.reserve(160 + store::text_of(c.metadata).size());
   claim.append(client.data(), client.size());
-  if (of_.channels_ != nullptr) claim.append("{").append(tag_in(slot_of(of_.in_->prefix + c.name))).append("}");
+  if (of_.channels_ != nullptr)
+    claim.append("{").append(tag_in(slot_of(of_.in_->prefix + c.name))).append("}");
   if (proof != 0) {
     std::array<char, 16> digits{};
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), proof, 16).ptr;
     claim.append("/").append(digits.data(), end);
   }
-  for (const std::int64_t part : {store::weight_of(c), store::capacity_of(c), ttl})
+  for (const std::int64_t part : {store::weight_of(c), store::capacity_of(c), milliseconds_in(store_ttl(c))})
     claim.append(" ").append(std::to_string(part));
   claim += ' ';
   if (vote) {
@@ -432,11 +450,7 @@ void request_fsm::speaker::say_arguments(const store::claim& c, bool wait, std::
     claim.append("/").append(std::to_string(of_.in_->oldest_number().count())).append(" ");
   }
   claim += store::text_of(c.metadata);
-  say(claim);
-  if (vote) say(text_of(*vote));
-  if (takes_all(c)) return;
-  say(store::capacity_of(c));
-  say(store::weight_of(c));
+  return claim;
 }
 
 void request_fsm::say_script(std::string& out, bool in_full) const {
@@ -451,10 +465,9 @@ std::vector<std::string_view> all_scripts(const dialect& in) {
             quorum_text::release,  text::renew,        quorum_text::downgrade, quorum_text::annotate,
             text::request_release, text::inspect};
   }
-  return {text::acquire,         text::look,          text::release,
-          text::renew,           text::downgrade,     text::annotate,
-          text::request_release, text::force_release, text::inspect,
-          text::acquire_all,     text::release_all};
+  return {text::acquire,   text::look,        text::release,         text::renew,
+          text::downgrade, text::annotate,    text::request_release, text::force_release,
+          text::inspect,   text::acquire_all, text::release_all};
 }
 
 namespace {

@@ -89,7 +89,9 @@ class wire {
 class link : public runtime::notifying_link, private runtime::multiplexed_connection<wire>::protocol {
  public:
   void send(tickets::request request, on_reply handler) override;
-  [[nodiscard]] bool joins(const std::vector<std::string_view>& /*names*/) const override { return settings_.joins; }
+  [[nodiscard]] bool joins(const std::vector<std::string_view>& /*names*/) const override {
+    return settings_.joins;
+  }
   [[nodiscard]] std::optional<store::time_point> session_until() const override;
   void on_session(const std::function<void()>& handler) override { on_session_ = handler; }
   void help(store::caller& caller) override { connection_.help(caller); }

@@ -1,11 +1,13 @@
 #include "stores/sql/protocol/call.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <tuple>
 #include <utility>
 #include <variant>
 
 #include "stores/sql/protocol/looks.hpp"
+#include "stores/sql/protocol/text.hpp"
 
 namespace holdfast::sql {
 
@@ -73,37 +75,13 @@ tickets::reply place_at(const std::vector<row>& rows) {
   return place_from(rows[0], 0);
 }
 
-tickets::reply acquired(const row& r) {
+tickets::reply acquired(const std::vector<row>& rows) {
   enum : std::int64_t { placed, refused, other };
+  const row& r = rows.at(0);
   switch (number_at(r, 0)) {
     case refused: return tickets::refused{};
     case other: return tickets::other_capacity{number_at(r, 1)};
     default: return place_from(r, 1);
-  }
-}
-
-/// Appends an item to the text of an array.
-void append_item(std::string& list, const parameter& item) {
-  if (list.size() > 1) list += ',';
-  switch (item.type) {
-    case parameter::kind::number:
-    case parameter::kind::flag: list += std::to_string(item.number); break;
-    case parameter::kind::text:
-      list += '"';
-      for (const char c : item.text) {
-        if (c == '"' || c == '\\') list += '\\';
-        list += c;
-      }
-      list += '"';
-      break;
-    case parameter::kind::bytes:
-      list += "\"\\\\x";
-      for (const char c : item.text) {
-        constexpr std::string_view digits = "0123456789abcdef";
-        const auto byte = static_cast<unsigned char>(c);
-        list.append({digits[byte >> 4U], digits[byte & 0xFU]});
-      }
-      list += '"';
   }
 }
 
@@ -142,9 +120,7 @@ struct caller {
     return {"find", {name_of(r), owner_of(r)}, duration::zero()};
   }
   call operator()(const tickets::look& r) const {
-    return {"look",
-            {name_of(r), owner_of(r), token_of(r.token), ttl(r.ttl)},
-            ttl_of(r.ttl, session)};
+    return {"look", {name_of(r), owner_of(r), token_of(r.token), ttl(r.ttl)}, ttl_of(r.ttl, session)};
   }
   call operator()(const tickets::renew& r) const {
     return {"renew", {parameter::of_bytes(packed(r.holds, session))}, duration::zero()};
@@ -187,9 +163,10 @@ struct caller {
   }
   template <class Items, class PartOf>
   static parameter list_of(const Items& items, const PartOf& part_of) {
-    std::string list = "{";
-    for (const auto& each : items) append_item(list, part_of(each));
-    return parameter::of_text(list += '}');
+    std::vector<parameter> all;
+    all.reserve(items.size());
+    for (const auto& each : items) all.push_back(part_of(each));
+    return parameter::of_list(std::move(all));
   }
 };
 
@@ -197,15 +174,38 @@ struct caller {
 struct reader {
   const std::vector<row>& rows;
 
-  tickets::reply operator()(const tickets::acquire& /*r*/) const { return acquired(rows.at(0)); }
-  tickets::reply operator()(const tickets::acquire_all& /*r*/) const {
-    return several([](const row& r) { return acquired(r); });
+  tickets::reply operator()(const tickets::acquire& /*r*/) const { return acquired(rows); }
+  /// The tokens of those that are granted, and a minus for one that is refused.
+  tickets::reply operator()(const tickets::acquire_all& r) const {
+    tickets::several all;
+    const std::string answers = is_null(rows.at(0), 0) ? std::string{} : text_at(rows.at(0), 0);
+    for (std::string_view left{answers}; !left.empty();) {
+      const std::string_view next = left.substr(0, left.find(' '));
+      left.remove_prefix(std::min(left.size(), next.size() + 1));
+      const auto token = static_cast<std::uint64_t>(sql::number_in(next));
+      if (next == "-") {
+        all.each.emplace_back(tickets::refused{});
+      } else {
+        all.each.emplace_back(tickets::place{fencing_token{token}, true, true, {}});
+      }
+    }
+    if (all.each.size() > r.claims.size()) throw std::out_of_range{"more answers than claims"};
+    return all;
   }
-  tickets::reply operator()(const tickets::release_all& /*r*/) const { return several(ended); }
+  tickets::reply operator()(const tickets::release_all& r) const {
+    tickets::several all;
+    for (const char each : text_at(rows.at(0), 0)) {
+      each == '1' ? all.each.emplace_back(tickets::done{}) : all.each.emplace_back(tickets::nothing{});
+    }
+    if (all.each.size() > r.holds.size()) throw std::out_of_range{"more answers than holds"};
+    return all;
+  }
   tickets::reply operator()(const tickets::find& /*r*/) const { return place_at(rows); }
   tickets::reply operator()(const tickets::look& /*r*/) const { return place_at(rows); }
   tickets::reply operator()(const tickets::renew& r) const { return renewed(r, rows); }
-  tickets::reply operator()(const store::hold& /*changed*/) const { return ended(rows.at(0)); }
+  tickets::reply operator()(const store::hold& /*changed*/) const {
+    return number() != 0 ? tickets::reply{tickets::done{}} : tickets::nothing{};
+  }
   tickets::reply operator()(const tickets::request_release& /*r*/) const { return count(); }
   tickets::reply operator()(const tickets::force_release& /*r*/) const { return count(); }
   tickets::reply operator()(const tickets::inspect& r) const { return inspected(r, rows); }
@@ -214,17 +214,6 @@ struct reader {
  private:
   [[nodiscard]] std::int64_t number() const { return number_at(rows.at(0), 0); }
   [[nodiscard]] tickets::count count() const { return {static_cast<std::size_t>(number())}; }
-  static tickets::reply ended(const row& r) {
-    return number_at(r, 0) != 0 ? tickets::reply{tickets::done{}} : tickets::nothing{};
-  }
-  template <class AnswerOf>
-  [[nodiscard]] tickets::several several(const AnswerOf& answer_of) const {
-    tickets::several answers;
-    for (const row& each : rows) {
-      if (!append(answers, answer_of(each))) break;
-    }
-    return answers;
-  }
 };
 
 }  // namespace

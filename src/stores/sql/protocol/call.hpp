@@ -14,15 +14,18 @@ namespace holdfast::sql {
 
 /// A value for a parameter of a statement: always bound, never part of its text.
 struct parameter {
-  enum class kind : std::uint8_t { number, flag, text, bytes };
+  enum class kind : std::uint8_t { number, flag, text, bytes, list };
   kind type{};
   std::int64_t number = 0;  // of flags, too
   std::string text;         // of bytes, too
+  std::vector<parameter> items{};
 
   static parameter of(std::int64_t n) { return {kind::number, n, {}}; }
   static parameter of(bool yes) { return {kind::flag, yes ? 1 : 0, {}}; }
   static parameter of_text(std::string_view t) { return {kind::text, 0, std::string{t}}; }
   static parameter of_bytes(std::string_view b) { return {kind::bytes, 0, std::string{b}}; }
+  /// All numbers, all texts, or all bytes of one length. Each server takes lists in a form of its own.
+  static parameter of_list(std::vector<parameter> all) { return {kind::list, 0, {}, std::move(all)}; }
 };
 
 /// One call of a routine that a database server keeps beside its tables.
@@ -33,8 +36,8 @@ struct parameter {
 struct call {
   std::string routine;  // "acquire", without the table's name
   std::vector<parameter> in;
-  /// For how long the client may have the claims that the call makes, keeps or finds. None: it does nothing of
-  /// that.
+  /// For how long the client may have the claims that the call makes, keeps or finds. None: it does nothing
+  /// of that.
   std::optional<duration> keeps{};
 };
 
@@ -49,9 +52,9 @@ inline constexpr duration forever{std::int64_t{1} << 62U};
 ///     acquire(name, owner, client, weight,
 ///             capacity, ttl, metadata, wait)     -> outcome, token, granted, head, left
 ///     acquire_all(names, owners, client, weights,
-///             capacities, ttls, metadata)        -> a row as of acquire for each, up to the first that is not
-///                                                   granted; see `several`
-///     release_all(names, owners, tokens)         -> a row as of release for each
+///             capacities, ttls, metadata)        -> a text: the token of each claim that is granted; and a minus
+///                                                   if the next one is refused
+///     release_all(names, owners, tokens)         -> a text of 0 and 1, one each
 ///     find(name, owner)                          -> token, granted, head, left; no row: nothing
 ///     look(name, owner, token, ttl)              -> likewise
 ///     renew(packed holds)                        -> a text of 0, 1 and 2, one each
@@ -66,7 +69,7 @@ inline constexpr duration forever{std::int64_t{1} << 62U};
 ///     list_part(idle, after, counted, names
 ///               at most, claims at most)         -> likewise
 ///
-/// A list is a text, as PostgreSQL writes arrays. An outcome is 0 for a place, 1 for refused, 2 for a name in use with another capacity, which is then in the
+/// An outcome is 0 for a place, 1 for refused, 2 for a name in use with another capacity, which is then in the
 /// column of the token. Flags are 0 and 1; times are microseconds.
 /// \param client receives notifications; with `session`, the session that makes the call.
 /// \param session the server's limit for a silent session, if claims end with their session.
