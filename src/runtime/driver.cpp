@@ -77,24 +77,27 @@ void driver::together(const std::function<void()>& begin) {
   if (gathered_ || !link_.joins({})) return begin();
   gathered_.emplace();
   begin();
+  std::vector<sent_request> tries;
+  std::vector<sent_request> ends;
   auto all = *std::exchange(gathered_, std::nullopt);
-  const auto is_try = [](const sent_request& each) {
+  for (sent_request& each : all) {
     const auto* const made = std::get_if<tickets::acquire>(&each.request);
-    return made != nullptr && !made->claim->wait;
-  };
-  const auto tries_end = std::stable_partition(all.begin(), all.end(), is_try);
-  const auto ends_end = std::stable_partition(tries_end, all.end(), [](const sent_request& each) {
-    return std::holds_alternative<tickets::release>(each.request);
-  });
-  send_together({all.begin(), tries_end});
-  send_together({tries_end, ends_end});
-  for (auto each = ends_end; each != all.end(); ++each) send(*each->by, std::move(each->request));
+    if (made != nullptr && !made->claim->wait) {
+      tries.push_back(std::move(each));
+    } else if (std::holds_alternative<tickets::release>(each.request)) {
+      ends.push_back(std::move(each));
+    } else {
+      send(*each.by, std::move(each.request));
+    }
+  }
+  send_together(tries);
+  send_together(ends);
 }
 
 /// In the order of their names, as all do: two that lock the rows of several names at a server do not wait
 /// for each other.
 void driver::send_together(std::span<sent_request> all) {
-  std::stable_sort(all.begin(), all.end(), [](const sent_request& one, const sent_request& other) {
+  std::sort(all.begin(), all.end(), [](const sent_request& one, const sent_request& other) {
     return name_of(one.request) < name_of(other.request);
   });
   while (!all.empty()) {

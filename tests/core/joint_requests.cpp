@@ -206,7 +206,7 @@ TEST_F(joint_requests, release_again_what_may_not_have_been_released) {
 TEST_F(joint_requests, leave_what_has_to_rest_to_a_request_of_its_own) {
   resting = "a";
   release_all(hold_all({"a", "b"}));
-  EXPECT_EQ(pending(), (texts{"release b", "annotate a", "renew "}));
+  EXPECT_EQ(pending(), (texts{"annotate a", "renew ", "release b"}));
 }
 
 }  // namespace
