@@ -77,6 +77,12 @@ TEST_F(redis_cluster_link, says_of_each_node_why_it_cannot_be_asked) {
   }
 }
 
+TEST_F(redis_cluster_link, has_one_request_for_names_of_one_slot) {
+  EXPECT_TRUE(link_.joins({}));
+  EXPECT_TRUE(link_.joins({"{stock}a", "{stock}b"}));
+  EXPECT_FALSE(link_.joins({"a", "b"}));
+}
+
 TEST_F(redis_cluster_link, answers_a_listing_that_cannot_begin) {
   test::request_form r;
   r.kind = test::task::list;
