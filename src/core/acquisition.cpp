@@ -124,6 +124,8 @@ acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, co
     case state::looking:
       if (at != nullptr) {
         kept_ = sent_;
+        // A server that knows of the place by another one may not know that its secret was used.
+        if (state_ == state::looking && at->connection != connection_) proof_ = 0;
         connection_ = at->connection;
         return take_place(now, random, *at);
       }
@@ -248,8 +250,8 @@ acquisition::step acquisition::on_notification(time_point now, std::uint64_t ran
   return has_place && is_about_place ? look(now) : step{};
 }
 
-/// Nobody else can have sent it, and the grant is later than the last answer. One that leaves the holder no
-/// more than half of the ttl is left to a look, which gives it a whole one.
+/// Nobody has sent it who may not read the locks, and the grant is later than the last answer. One that
+/// leaves the holder no more than half of the ttl is left to a look, which gives it a whole one.
 bool acquisition::is_proven(time_point now, const store::notification& n) const {
   if (state_ != state::waiting || n.kind != store::notification_kind::granted) return false;
   const bool is_of_place = n.token == token_ && proof_ != 0 && n.proof == proof_;
@@ -319,7 +321,7 @@ acquisition::step acquisition::on_cancelled(time_point now) {
 
 acquisition::step acquisition::ask(time_point now, std::uint64_t random) {
   token_ = {};
-  proof_ = claim_->wait ? random : 0;
+  proof_ = claim_->wait && claim_->renews ? random : 0;  // else its lease is to begin with a whole ttl
   doubts_ = 0;
   early_ = {};  // what the store answers from here on is newer
   first_ = false;

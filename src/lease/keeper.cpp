@@ -73,8 +73,10 @@ void keeper::confirm_end(const lease_record_ptr& lease) {
 }
 
 void keeper::confirm_notified() {
-  for (const lease_record_ptr& lease : all())
-    if (!lease->schedule.is_confirmed) confirm_end(lease);
+  for (const lease_record_ptr& lease : all()) {
+    const bool is_under_way = lease->schedule.renew_at == time_point::max();
+    if (!lease->schedule.is_confirmed && !is_under_way) plan(lease, time_.now());
+  }
 }
 
 void keeper::after_renewals(const lease_record_ptr& lease, std::function<void()> then) {

@@ -201,7 +201,7 @@ std::uint64_t event_loop::random() {
     fill_randomly(std::as_writable_bytes(std::span{random_}));
     random_left_ = random_.size();
   }
-  return std::exchange(random_[--random_left_], 0);
+  return random_[--random_left_];
 }
 
 store::scheduler::timer event_loop::at(store::time_point when, std::function<void()> action) noexcept {

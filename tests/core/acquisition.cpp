@@ -301,12 +301,28 @@ TEST(acquisition, looks_at_a_proven_grant_of_which_half_of_the_ttl_is_over) {
   }
 }
 
-TEST(acquisition, brings_no_secret_for_a_place_that_it_does_not_take) {
-  store::claim c = a_claim();
-  c.wait = false;
-  stepper it{c};
-  it.chance = secret;
-  EXPECT_EQ(std::get<tickets::acquire>(*it.start().send).proof, 0U);
+TEST(acquisition, brings_no_secret_if_it_does_not_wait_or_begins_a_lease_that_nobody_renews) {
+  for (const bool waits : {false, true}) {
+    store::claim c = a_claim();
+    c.wait = waits;
+    c.renews = !waits;
+    stepper it{c};
+    it.chance = secret;
+    EXPECT_EQ(std::get<tickets::acquire>(*it.start().send).proof, 0U);
+  }
+}
+
+// The server that answers now may have been another one's replica: it has not seen the secret used.
+TEST(acquisition, believes_no_proof_once_another_server_has_answered_for_its_place) {
+  stepper it = provable();
+  it.queue(provable_at(ticket));
+  it.notify({{}, store::notification_kind::look, {}});
+  tickets::place there = provable_at(ticket);
+  there.connection = connection + 1;
+  it.reply(there);
+  store::notification n = proof_of(ticket);
+  n.connection = connection + 1;
+  EXPECT_EQ(task_of(it.notify(n)), task::look);
 }
 
 TEST(acquisition, leaves_its_place_for_no_forged_notification_of_its_end) {

@@ -139,7 +139,10 @@ TEST_F(managed_leases, confirms_what_a_notification_has_granted_once_others_may_
   ASSERT_EQ(ends.size(), 1U);
   const auto lease = std::get<lease_record_ptr>(ends.back());
   hold(a_claim(2), 8);  // by an answer
-  const auto lose_notifications = [&] { it.time.turn([&] { it.link.lose_notifications(); }); };
+  const auto lose_notifications = [&] {
+    it.time.turn([&] { it.link.lose_notifications(); });
+    it.time.run_for(0ms);
+  };
 
   lose_notifications();
   ASSERT_EQ(it.pending_tasks(), tasks{task::renew});

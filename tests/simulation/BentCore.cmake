@@ -54,8 +54,8 @@ bend(acquisition.cpp
   FROM [=[proof_ != 0 && n.proof == proof_;]=]
   TO [=[(is_bent(mutant::proof_ignored) || (proof_ != 0 && n.proof == proof_));]=])
 bend(acquisition.cpp
-  FROM [=[  proof_ = claim_->wait ? random : 0;]=]
-  TO [=[  if (proof_ == 0 || !is_bent(mutant::proof_kept)) proof_ = claim_->wait ? random : 0;]=])
+  FROM [=[  proof_ = claim_->wait && claim_->renews ? random : 0;]=]
+  TO [=[  if (proof_ == 0 || !is_bent(mutant::proof_kept)) proof_ = claim_->wait && claim_->renews ? random : 0;]=])
 bend(acquisition.cpp
   FROM [=[  if (state_ != state::waiting || n.kind]=]
   TO [=[  if ((state_ != state::waiting && !is_bent(mutant::proof_despite_request)) || n.kind]=])
@@ -69,8 +69,10 @@ bend(acquisition.cpp
   FROM [=[connection_ != 0 && n.connection == connection_;]=]
   TO [=[(n.connection == connection_ || is_bent(mutant::proof_on_any_connection));]=])
 bend(acquisition.cpp
-  FROM [=[now + claim_->margin < kept_ + claim_->ttl / 2;]=]
-  TO [=[(now + claim_->margin < kept_ + claim_->ttl / 2 || is_bent(mutant::proof_after_half));]=])
+  FROM [=[        if (state_ == state::looking && at->connection != connection_) proof_ = 0;]=]
+  TO [=[        if (state_ == state::looking && at->connection != connection_ && !is_bent(mutant::proof_on_any_connection))
+          proof_ = 0;]=])
+
 
 # What was cancelled stays in the queue.
 bend(acquisition.cpp

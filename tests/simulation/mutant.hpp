@@ -59,7 +59,6 @@ namespace holdfast::sim {
   EACH(proof_kept, "a claim keeps its proof for its next place")                                             \
   EACH(proof_despite_request, "a grant is believed while a request of its claim is under way")               \
   EACH(proof_on_any_connection, "a grant is believed that came on another connection than the last answer")  \
-  EACH(proof_after_half, "a grant is believed however late it is")                                           \
   EACH(set_keeps_names, "a set of names that waits for one keeps those after it")                            \
   EACH(set_ends_holding, "a set of names that is given up keeps what it holds")                              \
   EACH(set_misses_losses, "a set of names goes on without one that it has lost")                             \

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <future>
 #include <sstream>
 
@@ -101,6 +102,23 @@ TEST_F(redis_notifications, that_are_forged_make_nobody_believe_in_a_grant) {
 
 TEST_F(redis_notifications, that_prove_a_grant_save_a_look) {
   EXPECT_EQ(fewest_scripts_of_a_hand_over(server_, locks_, others_), 1);
+}
+
+// A process that stood still reads of its grant and of its end at once.
+TEST_F(redis_notifications, of_a_grant_that_has_ended_by_force_since_begin_no_lease) {
+  auto held = mutex{locks_, "stock"}.acquire();
+  const auto waiter = start(server_.url());
+  waiter->tell("hold stock");
+  expect_waiter(locks_);
+  waiter->send(SIGSTOP);
+  EXPECT_FALSE(held.release());
+  await([&] { return locks_.force_release("stock") == 1; }, "it was granted");
+  auto then = mutex{locks_, "stock"}.acquire();
+  waiter->send(SIGCONT);
+  expect_waiter(locks_);
+  const fencing_token token = then.token();
+  EXPECT_FALSE(then.release());
+  EXPECT_GT(test::token_in(waiter->hear()), token);
 }
 
 // So the rights to read keys and to publish together are those of a user of the locks.

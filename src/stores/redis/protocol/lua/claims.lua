@@ -10,7 +10,8 @@
 --   holders  zset     the claims that hold together
 -- A claim is the text "token owner since client weight capacity ttl metadata". `since` is in microseconds, `ttl` in
 -- milliseconds. Behind the client's id there may be a secret, "/" and hexadecimal digits, which is sent with the grant:
--- its client believes the grant without another request. A set has three members for each claim, so that one call answers each of three questions:
+-- its client believes the grant without another request.
+-- A set has three members for each claim, so that one call answers each of three questions:
 --   member         score                   question
 --   claim          its token               Which claim is the first?
 --   owner          minus its token         Which claim has this owner?
