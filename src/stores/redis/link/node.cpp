@@ -226,19 +226,17 @@ bool node::forget_channels(const std::vector<value>& pushes) {
 
 node::notifications node::notifications_in(const std::vector<value>& pushes, std::uint64_t connection) {
   notifications all;
-  std::ptrdiff_t ends = 0;  // of claims, by force
+  notifications others;
   for (const value& p : pushes) {
     if (p.items.size() < 3 || (p.items[0].text != "message" && p.items[0].text != "smessage")) continue;
     auto n = read_notification(p.items[2].text);
     if (!n) continue;
     n->connection = connection;
     // A client that stood still reads of a grant and of its end at once. It must not begin what has ended.
-    if (n->kind == store::notification_kind::revoked) {
-      all.insert(all.begin() + ends++, *n);
-    } else {
-      all.push_back(*n);
-    }
+    const bool is_end = n->kind == store::notification_kind::revoked;
+    (is_end ? all : others).push_back(*n);
   }
+  all.insert(all.end(), others.begin(), others.end());
   return all;
 }
 
