@@ -104,6 +104,8 @@ struct request_form {
       case task::request_release: return tickets::request_release{name, token, last, reason()};
       case task::inspect: return tickets::inspect{name, waiters_read, listed};
       case task::list: return tickets::list{idle, listed};
+      case task::acquire_all: return tickets::acquire_all{{}, {claim(), claim()}};
+      case task::release_all: return tickets::release_all{{}, holds};
       default: throw std::logic_error{"a request to one of several servers: see ballot_of"};
     }
   }
