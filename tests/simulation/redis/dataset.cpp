@@ -17,9 +17,13 @@ void dataset::note(slot& s) {
   if (!std::exchange(s.second.noted, true)) touched_.insert(s.first);
 }
 
+/// Whoever looks at a key whose time is over deletes it: a clock that is set back brings it to life no more.
 dataset::slot* dataset::find(std::string_view key) {
   const auto found = slots_.find(key);
-  return found == slots_.end() || found->second.expires_ms < now_ms_ ? nullptr : &*found;
+  if (found == slots_.end()) return nullptr;
+  if (found->second.expires_ms >= now_ms_) return &*found;
+  slots_.erase(found);
+  return nullptr;
 }
 
 const dataset::slot* dataset::find(std::string_view key) const {

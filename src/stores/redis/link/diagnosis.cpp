@@ -127,11 +127,13 @@ void try_rights(conversation& with, const settings& in, server_answers& to) {
   constexpr std::array<std::string_view, 5> reading{"+get", "+mget", "+zrangebyscore", "+zrevrange",
                                                     "+zrevrangebyscore"};
   bool reads = false;
+  bool writes = false;
   bool publishes = false;
   for (std::size_t i = 0; i < rights.size(); ++i) {
     if (is_obstacle(replies[i])) to.said.set("obstacle", replies[i].text);
     if (!is_denial(replies[i])) {
       publishes = publishes || rights[i].grant == "+publish";
+      writes = writes || rights[i].grant == "+set";
       reads = reads || std::find(reading.begin(), reading.end(), rights[i].grant) != reading.end();
       continue;
     }
@@ -150,7 +152,7 @@ void try_rights(conversation& with, const settings& in, server_answers& to) {
     has_channels = has_channels && !is_channel;
     if (!is_key && !is_channel) lacks.append(" ").append(rights[i].grant);
   }
-  to.said.set_flag("may_forge", reads && publishes);
+  to.said.set_flag("may_forge", reads && publishes && !writes);
   if (!has_keys) {
     to.findings.clear();  // no key is left to try them with
     for (const char* before : {"", "{", "{*}"}) lacks.append(" ").append(key_grant(before, in.speech.prefix));
