@@ -24,7 +24,7 @@ struct pool {
 
 constexpr std::string_view digits = "0123456789abcdef";
 
-/// Of each byte.
+/// The two digits of each byte.
 constexpr auto pairs_of_digits = [] {
   std::array<std::array<char, 2>, 256> all{};
   for (std::size_t byte = 0; byte < all.size(); ++byte)

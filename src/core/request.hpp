@@ -179,4 +179,5 @@ using reply = std::variant<nothing, done, refused, paused, other_capacity, place
 /// Appends the answer to the next part of a joint request. \return false: none of the parts behind it is
 /// carried out.
 bool append(several& answers, const reply& next);
+
 }  // namespace holdfast::tickets

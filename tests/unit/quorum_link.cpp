@@ -1,4 +1,4 @@
-// What a client of several servers does where one of them does not answer.
+// What a client of several servers does if one of them does not answer.
 
 #include "stores/quorum/link/quorum_link.hpp"
 

@@ -16,13 +16,7 @@ BEGIN
   DECLARE v_name VARBINARY(512);
   DECLARE v_weight, v_room, v_ttl, v_last, v_granted, v_oldest, v_capacity, v_now, v_rows, v_held, v_token BIGINT;
   DECLARE v_answers MEDIUMTEXT CHARACTER SET ascii DEFAULT '';
-  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN
-    ROLLBACK;
-    RESIGNAL;
-  END;
-  ROLLBACK; -- of a call that was killed
---@include writable.sql
-  START TRANSACTION;
+--@include begin.sql
   taking: WHILE v_at <= LENGTH(in_names) DO
     SET v_size = CONV(HEX(SUBSTR(in_names, v_at, 4)), 16, 10);
     SET v_name = SUBSTR(in_names, v_at + 4, v_size);

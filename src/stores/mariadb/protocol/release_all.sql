@@ -11,16 +11,9 @@ BEGIN
   DECLARE in_name VARBINARY(512);
   DECLARE in_owner BINARY(16);
   DECLARE in_token, v_last, v_granted, v_oldest, v_capacity, v_now BIGINT;
-  DECLARE v_buried BOOLEAN;
   DECLARE v_told MEDIUMBLOB DEFAULT '';
   DECLARE v_answers MEDIUMTEXT CHARACTER SET ascii DEFAULT '';
-  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN
-    ROLLBACK;
-    RESIGNAL;
-  END;
-  ROLLBACK; -- of a call that was killed
---@include writable.sql
-  START TRANSACTION;
+--@include begin.sql
   WHILE v_place <= LENGTH(in_names) DO
     SET v_size = CONV(HEX(SUBSTR(in_names, v_place, 4)), 16, 10);
     SET in_name = SUBSTR(in_names, v_place + 4, v_size);

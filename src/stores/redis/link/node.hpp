@@ -114,7 +114,7 @@ class node final : private runtime::multiplexed_connection<wire>::protocol {
   struct received {
     std::vector<value> pushes;
     bool surplus = false;          // replies to no request
-    std::uint64_t connection = 0;  // by which grants are proved, zero: they are not
+    std::uint64_t connection = 0;  // of the notifications; zero: they prove nothing
   };
 
   // See runtime::multiplexed_connection::protocol.

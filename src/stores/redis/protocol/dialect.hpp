@@ -25,7 +25,7 @@ struct dialect {
   /// meanwhile, and the guard is longer by that.
   std::chrono::milliseconds former_primary{0};
 
-  /// Whether a grant is sent with the secret of its claim, which proves it. Not where the client has to ask
+  /// Whether a grant is sent with the secret of its claim, which proves it. Not if the client has to ask
   /// others as well.
   [[nodiscard]] bool proves_grants() const { return !votes && replicas == 0; }
 

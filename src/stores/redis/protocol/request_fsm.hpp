@@ -101,7 +101,7 @@ class request_fsm {
 /// The texts of all scripts of requests.
 [[nodiscard]] std::vector<std::string_view> all_scripts(const dialect& in);
 
-/// Parses a message on a client's channel; empty where it is no notification.
+/// Parses a message on a client's channel; empty: it is no notification.
 [[nodiscard]] std::optional<store::notification> read_notification(std::string_view payload);
 
 }  // namespace holdfast::redis

@@ -79,7 +79,7 @@ void cluster_link::send(tickets::request request, on_reply handler) {
   route(command_for(std::move(request), std::move(handler)), slot);
 }
 
-/// Of names in one slot.
+/// A script takes the keys of one slot alone.
 bool cluster_link::joins(const std::vector<std::string_view>& names) const {
   return std::all_of(names.begin(), names.end(), [&](std::string_view each) {
     return settings_.speech.slot_of(each) == settings_.speech.slot_of(names.front());

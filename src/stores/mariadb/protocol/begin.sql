@@ -1,0 +1,8 @@
+  -- What a call that was killed had begun is still open on its connection: it must not be committed by us.
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN
+    ROLLBACK;
+    RESIGNAL;
+  END;
+  ROLLBACK;
+--@include writable.sql
+  START TRANSACTION;
