@@ -23,6 +23,10 @@ struct notification {
   fencing_token token;           // zero: whichever the claim has; for `look` alone
   std::uint64_t proof = 0;       // of `granted`, what tickets::acquire has brought to the store; zero: none
   std::uint64_t connection = 0;  // see tickets::place
+  // Of one of several servers, with the proof. See tickets::ballot.
+  std::uint64_t grant = 0;
+  fencing_token accepted{};
+  fencing_token fence{};
 };
 
 /// A notification with its destination: the client that made the claim.

@@ -88,7 +88,8 @@ void line_link::receive(const store::notification& n, bool careless) {
   const int times = careless && in_.chance.one_in(12) ? 0 : careless && in_.chance.one_in(10) ? 2 : 1;
   for (int i = 0; i < times; ++i) {
     const duration late = careless && in_.chance.one_in(10) ? in_.chance.between(0ms, 2s) : duration{0};
-    from_.hear_at(in_.now + over_.delay() + late, [this, n] { deliver(n); });
+    from_.hear_at(in_.now + over_.delay() + late,
+                  [this, sent = std::make_shared<const store::notification>(n)] { deliver(*sent); });
   }
 }
 

@@ -122,9 +122,11 @@ void redis_link::arrival::answer() const {
 }
 
 /// In order with the replies as a rule, and lost when the connection is.
-void redis_link::push(const store::notification& n) {
+void redis_link::push(store::notification n) {
+  if (guard_.pause_at(from_.now())) n.connection = 0;  // as link/redis
   if (to_.careless && in_.chance.one_in(8)) return receive(n, true);
-  over_.to_client(over_.connection(), [this, n] { deliver(n); });
+  over_.to_client(over_.connection(),
+                  [this, sent = std::make_shared<const store::notification>(n)] { deliver(*sent); });
 }
 
 }  // namespace holdfast::sim

@@ -76,7 +76,7 @@ class redis_link final : public line_link {
     return std::uint64_t{connection} + 1;
   }
   /// A message for it on its connection.
-  void push(const store::notification& n);
+  void push(store::notification n);
 
  private:
   struct talk final : parcel {

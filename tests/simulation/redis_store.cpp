@@ -97,7 +97,7 @@ void redis_store::begin(scene& in, site& at, ledger& account) {
   waits_for_own_writes_ = in.chance.one_in(2);
   if (!kills_former) account.expect_late_requests();
   known_clients_.clear();
-  seen_proofs_.clear();
+  seen_grants_.clear();
   server_.restart();
   server_.lose_everything();
   listener_ = server_.connect();
@@ -168,13 +168,14 @@ void redis_store::listen_to(const owner_id& client) {
   static_cast<void>(server_.execute({"SUBSCRIBE", redis::channel_of(client)}, listener_));
 }
 
-/// Whoever sends it hears all channels, and has seen the proofs of former grants.
+/// Whoever sends it hears all channels, and repeats what has proved the last grant of the claim.
 void redis_store::notify_all(const store::notification& n) {
-  const auto seen = seen_proofs_.find(n.owner);
+  const auto seen = seen_grants_.find(n.owner);
   for (const known_client& c : known_clients_) {
     if (c.link == nullptr) continue;
-    store::notification forged = n;
-    forged.proof = seen == seen_proofs_.end() ? 0 : seen->second;
+    store::notification forged = seen == seen_grants_.end() ? n : seen->second;
+    forged.kind = n.kind;
+    forged.token = n.token;
     forged.connection = redis_link::number_of(c.link->connection());
     c.link->receive(forged, careless);
   }
@@ -334,7 +335,7 @@ void redis_store::hear(std::uint64_t connection, const redis::value& push) {
   auto read = redis::read_notification(push.items[2].text);
   if (!client || !read) return in_->violated("a notification that nobody understands: " + push.items[2].text);
   if (is_listener) {
-    if (read->proof != 0) seen_proofs_[read->owner] = read->proof;
+    if (read->proof != 0) seen_grants_[read->owner] = *read;
     return notifications_.push_back({*client, *read});
   }
   known_client& c = known(*client);

@@ -175,8 +175,8 @@ class redis_store final : public simulated_store, private switchboard, private f
   std::unordered_map<std::string, std::uint32_t, dataset::text_hash, std::equal_to<>> foreign_values_;
   connection foreign_;
   std::vector<store::client_notification> notifications_;
-  std::unordered_map<owner_id, std::uint64_t>
-      seen_proofs_;                                       // by who hears the channels: the last of each claim
+  /// By who hears the channels: what proved the last grant of each claim.
+  std::unordered_map<owner_id, store::notification> seen_grants_;
   std::vector<std::string_view> arguments_;               // of the command that is being carried out
   std::map<std::string, std::size_t, std::less<>> ours_;  // keys that we may touch, and whose they are
 };

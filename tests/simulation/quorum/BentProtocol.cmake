@@ -58,25 +58,33 @@ bend(contender.cpp
   TO [=[  return is_bent(mutant::keeps_vain_votes) || is_proposing(now) || acceptors]=])
 
 # A notification of a grant counts as a vote.
-bend(coordinator.cpp
-  FROM [=[  if (!c->machine.holds()) carry_out(c, c->machine.hint(]=]
-  TO [=[  if (n.kind == notification_kind::granted && is_bent(mutant::vote_by_notification))
-    return carry_out(c, c->machine.believe(rounds_.now(), server));
-  if (!c->machine.holds() || is_bent(mutant::holder_yields)) carry_out(c, c->machine.hint(]=])
-bend(contender.hpp
-  FROM [=[  [[nodiscard]] step hint(time_point now, std::size_t server);]=]
-  TO [=[  [[nodiscard]] step hint(time_point now, std::size_t server);
-  [[nodiscard]] step believe(time_point now, std::size_t server) {
-    step s;
-    if (holds()) return s;
-    server_vote& of = votes_.at(server);
-    of.at = server_vote::standing::granted;
+bend(contender.cpp
+  FROM [=[  if (holds() || is_late || !of.proves(n, number_)) return hint(now, server);]=]
+  TO [=[  const bool is_believed = is_bent(mutant::vote_by_notification);
+  if (holds() || (!is_believed && (is_late || !of.proves(n, number_)))) return hint(now, server);]=])
+bend(contender.cpp
+  FROM [=[  of.take_proven(n);]=]
+  TO [=[  of.take_proven(n);
+  if (is_believed) {
     of.answered = true;
     of.since = now;
     of.ballot.accepted = token();
-    consider(s, now);
-    return s;
   }]=])
+
+# A secret that was used proves another grant.
+bend(contender.cpp
+  FROM [=[  if (place.granted || (connection]=]
+  TO [=[  if ((place.granted && !is_bent(mutant::vote_proof_kept)) || (connection]=])
+bend(contender.cpp
+  FROM [=[  at = standing::granted;
+  proof = 0;]=]
+  TO [=[  at = standing::granted;
+  if (!is_bent(mutant::vote_proof_kept)) proof = 0;]=])
+
+# A holder gives a vote back if it is told of a claim that goes first.
+bend(coordinator.cpp
+  FROM [=[  if (!c->machine.holds()) carry_out(c, c->machine.hint(]=]
+  TO [=[  if (!c->machine.holds() || is_bent(mutant::holder_yields)) carry_out(c, c->machine.hint(]=])
 
 # A hold is not claimed at servers that lack it.
 bend(coordinator.cpp

@@ -74,6 +74,14 @@ void quorum_ledger::stands(std::size_t server, std::int64_t now, const test::req
   if (at.granted && at.vote->accepted) c.accepted[at.vote->accepted.value()].insert(server);
 }
 
+/// A notification that has the whole vote.
+void quorum_ledger::granted_at(std::size_t server, const store::notification& n) {
+  if (n.kind != store::notification_kind::granted || n.proof == 0) return;
+  claimed& c = claims_[n.owner];
+  c.first_vote = std::min(c.first_vote, in_.now);
+  if (n.accepted) c.accepted[n.accepted.value()].insert(server);
+}
+
 void quorum_ledger::forgot_all_at(std::size_t server, bool has_guard) {
   // A claim that was numbered before may be granted there with that number.
   if (!has_guard) numbers_mean_nothing_until_ = in_.now;
@@ -172,6 +180,7 @@ void node_ledger::executed(const test::request_form& request, bool late, const t
   if (in_.log.prints()) print(request, late, answer, notifications, paused);
   if (request.kind == task::ask_owner) return requested(request, answer, notifications);
   all_.executed_at(server_, at_.lease_now(), request, late, answer);
+  for (const store::client_notification& each : notifications) all_.granted_at(server_, each.message);
 }
 
 }  // namespace holdfast::sim

@@ -34,6 +34,7 @@ class quorum_ledger final : public ledger {
 
   using ledger::count_request;
   /// \param late see ledger::executed.
+  void granted_at(std::size_t server, const store::notification& n);
   void executed_at(std::size_t server, std::int64_t now, const test::request_form& request, bool late,
                    const tickets::reply& answer);
   /// \param has_guard it grants nothing for a while, and accepts no number from before.

@@ -32,6 +32,7 @@ struct vote {
   store::claim_ptr claim;
   fencing_token number;
   bool wait = false;
+  std::uint64_t proof = 0;  // see tickets::acquire; of the place at this server
 };
 /// Gives way to a claim that goes first: -> place, nothing.
 struct yield {

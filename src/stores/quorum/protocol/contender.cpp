@@ -46,6 +46,7 @@ void server_vote::take(const tickets::reply& reply, fencing_token token) {
   problem.reset();
   refuses = false;
   lose_grant();
+  if (!std::holds_alternative<tickets::place>(reply)) proof = 0;
   if (const auto* place = std::get_if<tickets::place>(&reply)) {
     take_place(*place, token);
   } else if (const auto* none = std::get_if<tickets::refused>(&reply)) {
@@ -60,6 +61,10 @@ void server_vote::take(const tickets::reply& reply, fencing_token token) {
 void server_vote::take_place(const tickets::place& place, fencing_token token) {
   at = place.granted ? standing::granted : standing::waiting;
   since = sent;
+  // A grant has used the secret up. And a server that knows of it by another one may not know that it was
+  // used.
+  if (place.granted || (connection != 0 && place.connection != connection)) proof = 0;
+  connection = place.connection;
   head = place.head;
   silent = place.silent;
   holder_left = place.holder_left;
@@ -69,6 +74,19 @@ void server_vote::take_place(const tickets::place& place, fencing_token token) {
   if (shown == shown_token::unsure || ballot.grant != place.vote->grant) shown = shown_token::accepted;
   ballot = *place.vote;
   refuses = last_request == request::accept && ballot.accepted != token && ballot.fence < token;
+}
+
+void server_vote::take_proven(const store::notification& n) {
+  at = standing::granted;
+  proof = 0;
+  head = silent = refuses = false;
+  holder_left.reset();
+  shown = shown_token::accepted;
+  ballot.grant = n.grant;
+  ballot.accepted = n.accepted;
+  ballot.fence = n.fence;
+  ballot.is_overtaken = false;
+  ballot.blocker.clear();
 }
 
 std::chrono::microseconds server_vote::clock_at(time_point now) const {
@@ -90,6 +108,10 @@ bool server_vote::can_accept(fencing_token token, time_point now, const voting_t
 }
 
 // ---- events
+
+void contender::prove_by(const std::vector<std::uint64_t>& secrets) {
+  for (std::size_t i = 0; i < votes_.size(); ++i) votes_[i].proof = secrets.at(i);
+}
 
 contender::step contender::ask(time_point now) {
   step s;
@@ -115,6 +137,7 @@ contender::step contender::on_reply(time_point now, std::size_t server, const ti
   const auto* const at = reply == nullptr ? nullptr : std::get_if<place>(reply);
   if (reply == nullptr) {
     of.problem = std::get<store::request_error>(came);
+    of.proof = 0;
   } else if (of.last_request == kind::annotate) {
     if (holds() && std::holds_alternative<tickets::done>(*reply))
       of.shown = server_vote::shown_token::written;
@@ -143,6 +166,17 @@ contender::step contender::hint(time_point now, std::size_t server) {
   step s;
   if (!holds()) claim_at(s, now, server);
   s.wake_at = next_wake(now);
+  return s;
+}
+
+contender::step contender::believe(time_point now, std::size_t server, const store::notification& n) {
+  server_vote& of = votes_.at(server);
+  const bool is_late = now + claim_->margin >= of.since + ttl_ / 2;
+  if (holds() || is_late || !of.proves(n, number_)) return hint(now, server);
+  step s;
+  of.take_proven(n);
+  consider(s, now);
+  if (!s.wake_at) s.wake_at = next_wake(now);
   return s;
 }
 
@@ -200,7 +234,7 @@ void contender::send(step& s, time_point now, std::size_t server, kind which) {
   to.sent = now;
   const auto request = [&]() -> ballots::request {
     switch (which) {
-      case kind::vote: return ballots::vote{claim_, number_, claim_->wait || is_split_ || holds()};
+      case kind::vote: return ballots::vote{claim_, number_, claim_->wait || is_split_ || holds(), to.proof};
       case kind::yield: return ballots::yield{hold(), to.ballot.grant};
       case kind::accept: return ballots::accept{hold_of(*claim_, token())};
       case kind::annotate: break;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/link.hpp"
+#include "core/notification.hpp"
 #include "core/request.hpp"
 #include "core/single_flight.hpp"
 #include "stores/quorum/protocol/ballots.hpp"
@@ -41,6 +42,14 @@ struct server_vote {
   /// The server has answered a request that is not about the token beside the hold. \param token of the
   /// claim.
   void take(const tickets::reply& reply, fencing_token token);
+  /// Whether a notification proves a grant. \param number of the claim.
+  [[nodiscard]] bool proves(const store::notification& n, fencing_token number) const {
+    const bool is_of_place = n.kind == store::notification_kind::granted && n.token == number;
+    const bool is_proven = proof != 0 && n.proof == proof && n.connection == connection;
+    return at == standing::waiting && !requests.is_in_flight() && is_of_place && is_proven;
+  }
+  /// The grant is later than the last answer, so its ttl runs from then at least.
+  void take_proven(const store::notification& n);
   void lose_grant() {
     if (at != standing::unknown) at = standing::waiting;
   }
@@ -67,7 +76,9 @@ struct server_vote {
   bool head = false;
   bool silent = false;
   std::optional<duration> holder_left;
-  bool refuses = false;  // the last proposal, although it is above the fence
+  bool refuses = false;          // the last proposal, although it is above the fence
+  std::uint64_t proof = 0;       // of the place there: used once; zero: the server's notifications are hints
+  std::uint64_t connection = 0;  // on which the server has answered for it
 
   // Since the caller has asked:
   bool answered = false;
@@ -91,7 +102,9 @@ struct server_vote {
 /// information structure of distributed mutual exclusion algorithms", 1987.)
 ///
 /// At most one request to a server is in flight, so that answers come in the order of the requests.
-/// Notifications are hints: they make it ask that server.
+/// Notifications are hints: they make it ask that server. But the first grant of a place there may come with
+/// a proof, the secret that the claim has brought to this server alone, and is the vote then: see
+/// tickets::acquisition.
 class contender {
  public:
   struct order {
@@ -115,12 +128,16 @@ class contender {
         majority_{majority_of(of.places.size())},
         votes_(of.places.size()) {}
 
+  /// \param secrets the proofs of its places, one for each server; unpredictable.
+  void prove_by(const std::vector<std::uint64_t>& secrets);
   /// The caller wants to know where the claim stands. Answered once.
   [[nodiscard]] step ask(time_point now);
   /// The outcome of the last request to a server.
   [[nodiscard]] step on_reply(time_point now, std::size_t server, const tickets::link::outcome& came);
   /// A server may have granted the claim, or wants to grant another one first.
   [[nodiscard]] step hint(time_point now, std::size_t server);
+  /// A server has granted the claim, by a notification. One with a proof is a vote, any other a hint.
+  [[nodiscard]] step believe(time_point now, std::size_t server, const store::notification& n);
   /// A server may have ended the claim by force. What it has granted counts again when it says so.
   [[nodiscard]] step doubt(time_point now, std::size_t server);
   [[nodiscard]] step wake(time_point now);

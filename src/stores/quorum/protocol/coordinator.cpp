@@ -167,6 +167,11 @@ void coordinator::begin_parked() {
 void coordinator::begin_claim(const store::claim_ptr& claim, on_reply done) {
   const auto c = std::make_shared<claimed>(claim, rounds_.clocks().next(rounds_.now()), terms_);
   c->done = std::move(done);
+  if (claim->wait && claim->renews) {
+    std::vector<std::uint64_t> secrets(rounds_.servers());
+    std::generate(secrets.begin(), secrets.end(), [this] { return rounds_.random(); });
+    c->machine.prove_by(secrets);
+  }
   claims_[claim->owner] = c;
   carry_out(c, c->machine.ask(rounds_.now()));
 }
@@ -218,6 +223,7 @@ void coordinator::on_notification(std::size_t server, const store::notification&
   }
   if (is_revoked || n.kind == notification_kind::release_requested)
     return to_.notify({n.owner, n.kind, c->machine.token()});
+  if (n.kind == notification_kind::granted) return carry_out(c, c->machine.believe(rounds_.now(), server, n));
   if (!c->machine.holds()) carry_out(c, c->machine.hint(rounds_.now(), server));
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -74,6 +75,7 @@ class rounds {
   void stop() { *alive_ = false; }
   [[nodiscard]] bool is_stopped() const { return !*alive_; }
   [[nodiscard]] time_point now() const { return scheduler_.now(); }
+  [[nodiscard]] std::uint64_t random() { return scheduler_.random(); }
   store::scheduler::timer at(time_point when, std::function<void()> action);
   store::scheduler::timer after(duration pause, std::function<void()> action) {
     return at(now() + pause, std::move(action));

@@ -143,7 +143,8 @@ node::received node::match(std::vector<value> messages) {
   received all;
   auto line = connection_.lock();
   line.heard();
-  all.connection = line->may_be_outdated() ? 0 : line->number();
+  const bool grants = !line->may_be_outdated() && !line->guard().pause_now();
+  all.connection = grants ? line->number() : 0;
   for (value& m : messages) {
     if (m.is(value::kind::push) && !is_push_of(m, "ssubscribe")) {
       all.pushes.push_back(std::move(m));

@@ -265,7 +265,7 @@ class request_fsm::speaker {
               of_.in_->proves_grants() ? r.proof : 0, std::nullopt);
   }
   void operator()(const ballots::vote& r) const {
-    say_claim({quorum_text::claim_sha1, quorum_text::claim}, *r.claim, r.wait, 0, r.number);
+    say_claim({quorum_text::claim_sha1, quorum_text::claim}, *r.claim, r.wait, r.proof, r.number);
   }
   void operator()(const tickets::find& r) const { say_look(r, {}); }
   void operator()(const tickets::look& r) const { say_look(r, r.token ? text_of(r.token) : std::string{}); }
@@ -487,15 +487,26 @@ std::optional<store::notification> read_notification(std::string_view payload) {
   if (first == std::string_view::npos || second == std::string_view::npos) return std::nullopt;
   const std::string_view kind = payload.substr(0, first);
   const auto owner = owner_id::from_hex(payload.substr(first + 1, second - first - 1));
-  const std::string_view token = payload.substr(second + 1, payload.find('/', second) - second - 1);
-  const std::string_view proof = payload.substr(second + 1 + token.size());
-  const auto number = number_in(token, 10);
-  const auto secret = proof.empty() ? std::optional<std::uint64_t>{0} : number_in(proof.substr(1), 16);
-  if (!owner || !number || !secret) return std::nullopt;
+  // "token", "token/secret", or, of one of several servers, "token/secret grant accepted fence"
+  std::string_view rest = payload.substr(second + 1);
+  std::array<std::optional<std::uint64_t>, 5> numbers{};
+  std::size_t count = 0;
+  for (bool is_last = false; !is_last; ++count) {
+    const std::size_t end = rest.find(count == 0 ? '/' : ' ');
+    is_last = end == std::string_view::npos;
+    if (count == numbers.size()) return std::nullopt;
+    numbers.at(count) = number_in(rest.substr(0, end), count == 1 ? 16 : 10);
+    if (!numbers.at(count)) return std::nullopt;
+    if (!is_last) rest.remove_prefix(end + 1);
+  }
+  if (!owner || count == 3 || count == 4) return std::nullopt;
   store::notification n;
   n.owner = *owner;
-  n.token = fencing_token{*number};
-  n.proof = *secret;
+  n.token = fencing_token{*numbers[0]};
+  n.proof = numbers[1].value_or(0);
+  n.grant = numbers[2].value_or(0);
+  n.accepted = fencing_token{numbers[3].value_or(0)};
+  n.fence = fencing_token{numbers[4].value_or(0)};
   if (kind == "granted")
     n.kind = store::notification_kind::granted;
   else if (kind == "revoked")

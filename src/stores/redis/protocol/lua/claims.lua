@@ -82,7 +82,7 @@ local function send(command, client, c, event, secret)
 end
 local function notify(c, event)
   local client, secret = c.client:match('^([%x{}]+)(.*)$')
-  send(client:sub(-1) == '}' and 'SPUBLISH' or 'PUBLISH', client, c, event, event == 'granted' and secret or '')
+  send(client:sub(-1) == '}' and 'SPUBLISH' or 'PUBLISH', client, c, event, event == 'granted' and proof_of(c, secret) or '')
 end
 local function notify_holder(c, event) send('PUBLISH', c.client:match('^%x+'), c, event, '') end
 

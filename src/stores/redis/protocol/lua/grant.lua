@@ -6,6 +6,9 @@ local function begin_now(c)
   c.text = c.token .. ' ' .. c.owner .. ' ' .. micros .. ' ' .. c.rest
 end
 
+-- What is sent with a grant, behind its token.
+local function proof_of(_, secret) return secret end
+
 -- The token that counts where the server has forgotten the last one.
 local function forgotten_token() return string.rep('0', 20) end
 

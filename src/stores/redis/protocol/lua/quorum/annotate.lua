@@ -22,7 +22,7 @@ if value and not alone and value:find('^holdfast:shared ') then
 end
 if not c then return 0 end
 
-local before, former = c.rest:match('^(%x[%x{}]* %d+ %d+ %d+ =%d+/%d+ )(.*)$')
+local before, former = c.rest:match('^(%x[%x{}/]* %d+ %d+ %d+ =%d+/%d+ )(.*)$')
 local request = former:find(mark, 1, true)
 if request then
   local function without_token(text) return (text:gsub('^{"token":%d+,?', '{')) end

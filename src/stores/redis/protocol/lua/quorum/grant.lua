@@ -19,7 +19,7 @@ local looks_around = now % 60000 < 100 -- once a minute, on all servers at once
 local function forgotten_token() return ('0000' .. micros):sub(-20) end
 local function fence_now() return last or found[2] and found[2]:sub(1, 20) or forgotten_token() end
 
-local function parts_of_rest(c) return c.rest:match('^(%x[%x{}]* %d+ %d+ %d+ =)(%d+)(/(%d+) .*)$') end
+local function parts_of_rest(c) return c.rest:match('^(%x[%x{}/]* %d+ %d+ %d+ =)(%d+)(/(%d+) .*)$') end
 local function accepted_of(c)
   local _, accepted = parts_of_rest(c)
   return accepted
@@ -59,6 +59,11 @@ local function begin_now(c)
     set_accepted(c, none:sub(2))
   end
   c.text = c.token .. ' ' .. c.owner .. ' ' .. c.since .. ' ' .. c.rest
+end
+
+-- What is sent with a grant, behind its token: the whole vote, if it has a secret.
+local function proof_of(c, secret)
+  return secret == '' and '' or table.concat({ secret, c.since, accepted_of(c), fence_now() }, ' ')
 end
 
 -- Claims wait in the order of their numbers, and equal ones in that of their owners.
