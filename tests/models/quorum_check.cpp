@@ -20,13 +20,17 @@
 //     --deaths N             servers that die
 //     --restarts N KIND      of servers, whole, empty or lossy (the last writes are lost)
 //     --numbers-ahead        of the clock of a server that restarts, by as much as it takes
+//     --proofs               a claim that waits brings a secret, and the notification of a grant has it
+//     --repeats N            such notifications come again, from somebody who has seen them
 //     --no-late              no request comes late
 //     --late-yields          the lines that break are those with a yield, and it comes late
 //     --safety               without the check that all are served
 //     --mutant NAME          noyield, noguard, stale (votes never lapse), noserial (a yield names no grant), weakserial (a
-//                            refused one makes no new number), revive (a hold that has lapsed), believed (notifications),
-//                            guardvotes (a server in its guard says that it has granted), oldnumbers (after a guard it
-//                            accepts numbers from before), vainyield (a holder renews where a yield is not answered)
+//                            refused one makes no new number), revive (a hold that has lapsed), guardvotes (a server in
+//                            its guard says that it has granted), oldnumbers (after a guard it accepts numbers from
+//                            before), vainyield (a holder renews where a yield is not answered); with --proofs, a
+//                            notification is believed: otherline (from another connection), keptsecret (which a grant has
+//                            used), toldsecret (which was told when a request was under way)
 //     --millions N           of states at most; 5 if not given
 //     --seconds N
 //
@@ -255,6 +259,10 @@ bool read_options(std::span<char*> words) {
                          : chosen.loses_writes) = true;
     } else if (word == "--numbers-ahead")
       chosen.numbers_ahead = true;
+    else if (word == "--proofs")
+      chosen.proves_grants = true;
+    else if (word == "--repeats")
+      count(chosen.most.repeats);
     else if (word == "--no-late")
       chosen.requests_come_late = false;
     else if (word == "--late-yields")

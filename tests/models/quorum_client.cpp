@@ -1,6 +1,6 @@
 // What src/stores/quorum/protocol/contender does. The core asks every server again now and then, and
-// notifications make it ask at once: so a claim may ask at any moment, and notifications are not in the
-// model.
+// notifications make it ask at once: so a claim may ask at any moment. Only notifications with a proof are in
+// the model.
 #include <algorithm>
 #include <cstring>
 
@@ -68,9 +68,11 @@ void take(state& s, int n, int c, const answer& a) {
   seat& of = s.at[n].known[c];
   if (a.kind == give_back) of.yielding = 0;
   if (a.kind == renew) of.yielding = 0;  // sent before the answer to a yield by a mutant alone
-  const byte yielding = of.yielding;
+  const seat before = of;
   of = seat{};
-  of.yielding = yielding;
+  of.yielding = before.yielding;
+  of.secret = a.said == queued || chosen.is("keptsecret") ? before.secret : 0;
+  if (!a.is_stale) s.at[n].to[c].seen.is_late = 0;
   if (a.said != granted && a.said != kept) return;
   of.granted = 1;
   of.in_time = !a.is_stale;
@@ -114,8 +116,9 @@ void send(state& s, int n, int c, byte kind, int owner, int number, int grant) {
     s.is_beyond = 1;
     return;
   }
+  const byte secret = kind == claim ? s.at[n].known[c].secret : 0;
   to.up[to.length++] =
-      request{kind, static_cast<byte>(owner), static_cast<byte>(number), static_cast<byte>(grant)};
+      request{kind, static_cast<byte>(owner), static_cast<byte>(number), static_cast<byte>(grant), secret};
 }
 
 void start_claim(state& s, int c, int number) {
@@ -124,6 +127,7 @@ void start_claim(state& s, int c, int number) {
   s.number[owner_of(s, c)] = static_cast<byte>(number);
   for (int n = 0; n < servers; ++n) {
     s.at[n].known[c] = seat{};
+    s.at[n].known[c].secret = chosen.proves_grants && !s.of[c].tries;
     ask_again(s, n, c);
   }
 }
@@ -143,7 +147,7 @@ void let_go(state& s, int c) {
     line& to = s.at[n].to[c];
     s.at[n].known[c] = seat{};
     to.down = answer{};  // nobody listens any more
-    to.hint = 0;
+    to.told = to.seen = message{};
     if (s.at[n].box.is_dead) continue;
     to.unconfirmed = static_cast<byte>(to.unconfirmed | 1 << s.of[c].round);
     send(s, n, c, release, owner);
@@ -183,13 +187,18 @@ void hear(state& s, int n, int c) {
   if (!(s.of[c].phase == holds && chosen.is("revive"))) consider(s, c);
 }
 
-/// A mutant: the notification of a grant is taken for a vote.
-void hear_hint(state& s, int n, int c) {
-  s.at[n].to[c].hint = 0;
+/// A secret that has been told is used up, whether or not it proves a grant.
+void hear_message(state& s, int n, int c, message m) {
+  s.at[n].to[c].told = message{};
   seat& of = s.at[n].known[c];
-  if (s.of[c].phase != waits) return;
+  const bool proves = of.secret && s.of[c].phase == waits && !of.granted && of.yielding == 0 &&
+                      (!is_in_flight(s, n, c)) && !m.is_late;
+  if (proves || !chosen.is("toldsecret")) of.secret = chosen.is("keptsecret");
+  if (!proves) return;
   of.granted = of.in_time = 1;
-  of.accepted = of.fence = s.number[owner_of(s, c)];
+  of.accepted = m.accepted;
+  of.fence = m.fence;
+  of.refuses = 0;
   consider(s, c);
 }
 

@@ -122,6 +122,7 @@ unsigned known_owners(const state& s) {
 void forget_what_is_over(memory& m, unsigned known) {
   for (int o = 0; o < owners; ++o) {
     const bool is_there = (known >> o & 1) && (m.holder == o || (m.waiting >> o & 1));
+    if (!is_there) m.secrets = static_cast<byte>(m.secrets & ~(1 << o));
     if (m.holder != o) m.grant[o] = 0;
     if (!is_there || (m.holder != o && m.accepted[o] != m.fence)) m.accepted[o] = 0;
   }
@@ -146,8 +147,12 @@ void normalise(state& s) {
       forget_what_is_over(at.box.kept, known);
     else
       at.box.kept = memory{};
-    for (seat& each : at.known)
+    for (int c = 0; c < chosen.clients; ++c) {
+      seat& each = at.known[c];
       if (!each.granted || !each.in_time) each.accepted = each.fence = each.refuses = 0;
+      if (s.of[c].phase != waits) each.secret = 0;
+      if (each.secret == 0) at.to[c].told = at.to[c].seen = message{};
+    }
     for (int o = 0; o < owners; ++o) renumber_grants(s, static_cast<int>(&at - s.at), o);
   }
   // The servers are alike.

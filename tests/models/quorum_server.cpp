@@ -74,7 +74,10 @@ void serve(state& s, int n) {
   if (at.is_guarded || at.now.holder != nobody || at.now.waiting == 0) return;
   const int first = first_of(s, at.now);
   begin_hold(s, n, first);
-  if (chosen.is("believed") && is_current(s, first)) s.at[n].to[first / rounds].hint = 1;
+  if (!(at.now.secrets >> first & 1) || !is_current(s, first)) return;
+  line& to = s.at[n].to[first / rounds];
+  to.told = message{1, 0, at.now.accepted[first], static_cast<byte>(last_of(s, n))};
+  if (chosen.most.repeats != 0) to.seen = to.told;
 }
 
 bool is_overtaken(const state& s, const memory& m, int owner) {
@@ -83,7 +86,7 @@ bool is_overtaken(const state& s, const memory& m, int owner) {
 }
 
 /// Returns whether it was refused.
-bool begin_claim(state& s, int n, int owner, bool may_wait) {
+bool begin_claim(state& s, int n, int owner, bool may_wait, bool has_secret) {
   memory& m = s.at[n].box.now;
   if (m.holder == owner) return false;
   serve(s, n);
@@ -98,6 +101,7 @@ bool begin_claim(state& s, int n, int owner, bool may_wait) {
   know_fence(s, n, last_of(s, n));
   m.accepted[owner] = 0;
   m.waiting = static_cast<byte>(m.waiting | 1 << owner);
+  if (has_secret) m.secrets = static_cast<byte>(m.secrets | 1 << owner);
   return false;
 }
 
@@ -105,6 +109,7 @@ void end_claim(state& s, int n, int owner) {
   memory& m = s.at[n].box.now;
   if (m.holder == owner) m.holder = nobody;
   m.waiting = static_cast<byte>(m.waiting & ~(1 << owner));
+  m.secrets = static_cast<byte>(m.secrets & ~(1 << owner));
   m.accepted[owner] = m.grant[owner] = 0;
 }
 
@@ -165,8 +170,8 @@ void carry_out(state& s, int n, int c, request r, bool is_heard) {
   const int owner = r.owner;
   bool is_refused = false;
   switch (r.kind) {
-    case claim: is_refused = begin_claim(s, n, owner, true); break;
-    case try_claim: is_refused = begin_claim(s, n, owner, false); break;
+    case claim: is_refused = begin_claim(s, n, owner, true, r.has_secret); break;
+    case try_claim: is_refused = begin_claim(s, n, owner, false, false); break;
     case give_back: yield_grant(s, n, r); break;
     case accept:
       if (m.holder == owner && !s.at[n].box.is_guarded && is_acceptable(s, n, owner, r.number))
@@ -198,7 +203,12 @@ void carry_out(state& s, int n, int c, request r, bool is_heard) {
   } else {
     a.said = is_refused ? refused : m.holder == owner || (m.waiting >> owner & 1) ? queued : absent;
   }
-  s.at[n].to[c].down = a;
+  line& to = s.at[n].to[c];
+  to.down = a;
+  if (to.told.is_there) {  // it has come first, when the request was under way
+    const message m = to.told;
+    hear_message(s, n, c, m);
+  }
 }
 
 }  // namespace model

@@ -26,7 +26,7 @@ enum word : byte { absent, queued, granted, refused, kept, gone };
 enum phase : byte { idle, waits, holds };
 
 struct request {
-  byte kind, owner, number, grant;
+  byte kind, owner, number, grant, has_secret;
 };
 
 /// To the current claim of a client. It has one request to a server under way, so there is one answer.
@@ -36,7 +36,8 @@ struct answer {
 
 /// All that a server may forget.
 struct memory {
-  byte holder, fence, knows_fence, waiting;  // waiting: one bit for each owner
+  byte holder, fence, knows_fence;
+  byte waiting, secrets;  // one bit for each owner; secrets: its claim has brought one
   byte accepted[owners];
   byte grant[owners];  // its number, of the holder
 };
@@ -49,16 +50,24 @@ struct server {
 };
 
 /// What a client knows of a server. `in_time`: within one ttl of the request that was answered by the grant.
+/// `secret`: a notification is believed that has it.
 struct seat {
-  byte granted, in_time, accepted, fence, yielding, refuses;
+  byte granted, in_time, accepted, fence, yielding, refuses, secret;
+};
+
+/// A notification of a grant, with the secret of the claim. `is_late`: the grant has ended, and its client
+/// has heard no answer meanwhile, so it knows that.
+struct message {
+  byte is_there, is_late, accepted, fence;
 };
 
 struct line {
   byte length;
   request up[line_length];
   answer down;
+  message told;      // behind the answer; one that came before it has told the client nothing
+  message seen;      // by somebody who may repeat it
   byte unconfirmed;  // releases: one bit for each round
-  byte hint;         // a notification of a grant, in the mutant that believes it
 };
 
 struct spot {
@@ -73,7 +82,7 @@ struct client {
 
 /// How often each fault has happened.
 struct faults {
-  byte breaks, lapses, ends, left_queues, restarts, deaths, given_up;
+  byte breaks, lapses, ends, left_queues, restarts, deaths, given_up, repeats;
 };
 
 struct state {
@@ -95,6 +104,7 @@ struct settings {
   faults most{};
   bool restarts_empty = false, restarts_whole = false, loses_writes = false;
   bool numbers_ahead = false;  // of the clock of a server that is back, by all that was accepted before
+  bool proves_grants = false;
   bool requests_come_late = true, only_yields_are_late = false, checks_progress = true;
   std::string mutant;
   [[nodiscard]] bool is(const char* name) const { return mutant == name; }
@@ -128,7 +138,8 @@ void send(state& s, int n, int c, byte kind, int owner, int number = 0, int gran
 [[nodiscard]] bool believes(const state& s, int c);
 [[nodiscard]] bool counts(const seat& of);
 void hear(state& s, int n, int c);
-void hear_hint(state& s, int n, int c);
+/// \param m a notification with the secret, from the server or repeated by somebody else.
+void hear_message(state& s, int n, int c, message m);
 void ask_again(state& s, int n, int c);
 void consider(state& s, int c);
 void let_go(state& s, int c);

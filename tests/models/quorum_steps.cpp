@@ -20,9 +20,18 @@ std::string text_of(const request& r) {
 /// Requests and answers are lost, and each request is done with.
 void cut(state& s, int n, int c) {
   line& to = s.at[n].to[c];
-  const byte unconfirmed = to.unconfirmed;
+  const line before = to;
   to = line{};
-  to.unconfirmed = unconfirmed;
+  to.unconfirmed = before.unconfirmed;
+  to.seen = before.seen;
+  if (!chosen.is("otherline")) s.at[n].known[c].secret = 0;
+}
+
+/// The grant has ended that is under way in an answer or a message.
+void grows_late(line& to) {
+  to.down.is_stale = to.down.kind != none;
+  to.told.is_late = to.told.is_there;
+  to.seen.is_late = to.seen.is_there;
 }
 
 }  // namespace
@@ -114,9 +123,14 @@ void steps::of_line(int c, int n) {
            return client_name(c) + " hears " + server_name(n) + ": " + task_names[to.down.kind] + " of " +
                   name_of(owner) + " " + word_names[to.down.said] + (to.down.is_stale ? ", too late" : "");
          });
-  if (to.hint)
-    take([&](state& s) { hear_hint(s, n, c); },
-         [&] { return client_name(c) + " believes the notification of " + server_name(n); });
+  if (!is_in_flight(from_, n, c)) {
+    if (to.told.is_there)
+      take([&](state& s) { hear_message(s, n, c, to.told); },
+           [&] { return client_name(c) + " hears the message of " + server_name(n); });
+    if (to.seen.is_there && from_.used.repeats < chosen.most.repeats)
+      take([&](state& s) { ++s.used.repeats, hear_message(s, n, c, to.seen); },
+           [&] { return client_name(c) + " hears the message of " + server_name(n) + " again"; });
+  }
   if (to.length != 0 && !from_.at[n].box.is_dead) {
     state next = from_;
     const request r = take_request(next.at[n].to[c]);
@@ -221,8 +235,7 @@ void steps::time_at(int n) {
           [&](state& s) {
             s.used.ends = static_cast<byte>(s.used.ends + is_lived_in);
             drop(s, n, holder);
-            if (is_lived_in && !chosen.is("stale"))
-              s.at[n].to[c].down.is_stale = s.at[n].to[c].down.kind != none;
+            if (is_lived_in && !chosen.is("stale")) grows_late(s.at[n].to[c]);
           },
           [&] { return server_name(n) + ": the grant of " + name_of(holder) + " ends"; });
   }

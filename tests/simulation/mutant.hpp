@@ -98,7 +98,6 @@ namespace holdfast::sim {
        "on Redlock, a later claim of the first that waits does not tell the next one that it is the first")  \
   EACH(yielding_counts, "a vote that is being given back counts until the answer")                           \
   EACH(vote_by_notification, "a notification of a grant counts as a vote without a proof")                   \
-  EACH(vote_proof_kept, "the secret of a place at a server proves a second grant")                           \
   EACH(number_far_ahead, "a server accepts a token that is far ahead of its clock")                          \
   EACH(ties_without_owner, "claims with equal numbers have no order")                                        \
   EACH(old_numbers, "a server accepts numbers from before its restart")                                      \

@@ -196,6 +196,107 @@ TEST_F(quorum_contender, that_waits_reports_its_grant_once) {
   EXPECT_TRUE(again.send.empty());
 }
 
+// ---- grants with a proof
+
+/// A claim that waits at all servers. Servers 1 and 2 grant it. Server I would prove a grant by secret 100 +
+/// I.
+class quorum_proof : public quorum_contender {
+ protected:
+  quorum_proof() {
+    claim_.prove_by({100, 101, 102, 103, 104});
+    ask();
+    EXPECT_EQ(secret_to(3), 103U);
+    hear({0, 1, 2, 3, 4}, queued());
+    notify(1, proven(101));
+    notify(2, proven(102));
+    EXPECT_TRUE(in_flight_.empty()) << "they are votes, not hints";
+  }
+  [[nodiscard]] std::uint64_t secret_to(std::size_t server) const {
+    return std::get<ballots::vote>(sent(server)).proof;
+  }
+  /// It was a hint, and the server is asked, without the secret if that was told.
+  void expect_question(const contender::step& s, std::uint64_t secret) {
+    EXPECT_FALSE(is_won(s));
+    ASSERT_EQ(addressees(task::vote), servers{0});
+    EXPECT_EQ(secret_to(0), secret);
+  }
+};
+
+TEST_F(quorum_proof, makes_a_majority_without_a_question) {
+  now_ += 1s;
+  const auto won = notify(0, proven(100));
+  EXPECT_TRUE(is_won(won));
+  EXPECT_TRUE(won.send.empty());
+  const auto told = ask();
+  ASSERT_TRUE(is_grant(told));
+  EXPECT_EQ(answer_in<tickets::place>(told)->token, fencing_token{number});
+  EXPECT_EQ(answer_in<tickets::place>(told)->counts_from, now_ - 1s) << "the last answered request";
+}
+
+TEST_F(quorum_proof, of_a_grant_that_accepts_no_token_leads_to_a_proposal) {
+  auto n = proven(100);
+  n.accepted = fencing_token{};
+  n.fence = fencing_token{number + 3};
+  EXPECT_FALSE(is_won(notify(0, n)));
+  EXPECT_EQ(addressees(task::accept), (servers{0, 1, 2}));
+  EXPECT_GT(form_of(sent(0)).token, fencing_token{number + 3});
+}
+
+TEST_F(quorum_proof, is_that_of_the_server) { expect_question(notify(0, proven(101)), 100); }
+
+TEST_F(quorum_proof, names_the_number_of_the_claim) {
+  auto n = proven(100);
+  n.token = fencing_token{number - 1};
+  expect_question(notify(0, n), 0);
+}
+
+TEST_F(quorum_proof, comes_on_the_connection_of_the_last_answer) {
+  auto n = proven(100);
+  n.connection = 2;
+  expect_question(notify(0, n), 0);
+}
+
+TEST_F(quorum_proof, comes_within_half_of_the_ttl) {
+  now_ += 15s;
+  expect_question(notify(0, proven(100)), 0);
+}
+
+TEST_F(quorum_proof, proves_nothing_while_an_answer_is_under_way) {
+  hint(0);
+  expect_question(notify(0, proven(100)), 100);
+  hear(0, queued());  // the grant has ended
+  EXPECT_EQ(secret_to(0), 0U) << "somebody may repeat the notification";
+  hear(0, queued());
+  expect_question(notify(0, proven(100)), 0);
+}
+
+TEST_F(quorum_proof, is_used_up_by_a_grant) {
+  hint(1);
+  hear(1, queued());
+  hint(0);
+  hear(0, overtaken(41));
+  EXPECT_FALSE(claim_.holds());
+  ASSERT_EQ(addressees(task::yield), servers{0});
+  hear(0, queued());
+  expect_question(notify(0, proven(100)), 0);
+}
+
+TEST_F(quorum_proof, is_over_with_its_connection) {
+  hint(0);
+  hear(0, queued("another", 2));
+  auto n = proven(100);
+  n.connection = 2;
+  expect_question(notify(0, n), 0);
+}
+
+TEST_F(quorum_proof, is_over_with_a_request_that_was_not_answered) {
+  hint(0);
+  hear(0, failed(0));
+  hint(0);
+  hear(0, queued());
+  expect_question(notify(0, proven(100)), 0);
+}
+
 tickets::place waits(bool is_head, bool is_silent) {
   auto at = votes::queued();
   at.head = is_head;

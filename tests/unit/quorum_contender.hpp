@@ -51,6 +51,9 @@ class quorum_contender : public testing::Test, protected votes {
     return take(claim_.wake(now_));
   }
   contender::step hint(std::size_t server) { return take(claim_.hint(now_, server)); }
+  contender::step notify(std::size_t server, const store::notification& n) {
+    return take(claim_.believe(now_, server, n));
+  }
 
   /// The text of an error; empty: there is none.
   static std::string text_in(const contender::step& s) {

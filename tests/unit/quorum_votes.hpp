@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/link.hpp"
+#include "core/notification.hpp"
 #include "core/request.hpp"
 #include "stores/quorum/protocol/contender.hpp"
 #include "support/ballot_form.hpp"
@@ -62,13 +63,25 @@ struct votes {
     at.vote->is_overtaken = true;
     return at;
   }
-  static tickets::place queued(std::string blocker = "another") {
+  /// \param connection on which the answer came.
+  static tickets::place queued(std::string blocker = "another", std::uint64_t connection = 1) {
     tickets::place at;
     at.token = fencing_token{number};
+    at.connection = connection;
     at.vote.emplace();
     at.vote->blocker = std::move(blocker);
     at.vote->clock = clock;
     return at;
+  }
+  /// A notification of the grant, with the secret of the claim's place.
+  static store::notification proven(std::uint64_t secret) {
+    store::notification n;
+    n.kind = store::notification_kind::granted;
+    n.token = n.accepted = n.fence = fencing_token{number};
+    n.proof = secret;
+    n.connection = 1;
+    n.grant = 1;
+    return n;
   }
   static tickets::refused refused(std::string blocker = "another") {
     tickets::ballot vote;

@@ -446,6 +446,12 @@ TEST(redis_notifications, are_read_or_ignored) {
   const auto proven = read_notification("granted " + owner.hex() + " 12/c0ffee");
   EXPECT_EQ(proven->token, fencing_token{12});
   EXPECT_EQ(proven->proof, 0xc0ffeeU);
+  const auto vote = read_notification("granted " + owner.hex() + " 12/c0ffee 34 0011 0012");
+  ASSERT_TRUE(vote);
+  EXPECT_EQ(vote->proof, 0xc0ffeeU);
+  EXPECT_EQ(vote->grant, 34U);
+  EXPECT_EQ(vote->accepted, fencing_token{11});
+  EXPECT_EQ(vote->fence, fencing_token{12});
   EXPECT_EQ(read_notification("asked " + owner.hex() + " 12")->kind,
             store::notification_kind::release_requested);
   const std::vector<std::string> others{"",
@@ -456,7 +462,11 @@ TEST(redis_notifications, are_read_or_ignored) {
                                         "granted " + owner.hex() + " 12x",
                                         "granted " + owner.hex() + " 12/",
                                         "granted " + owner.hex() + " 12/g",
-                                        "granted " + owner.hex() + " 12/10000000000000000"};
+                                        "granted " + owner.hex() + " 12/10000000000000000",
+                                        "granted " + owner.hex() + " 12/c0ffee 34",
+                                        "granted " + owner.hex() + " 12/c0ffee 34 11",
+                                        "granted " + owner.hex() + " 12/c0ffee 34 11 12 13",
+                                        "granted " + owner.hex() + " 12/c0ffee 34 11 x"};
   for (const std::string& other : others) {
     EXPECT_FALSE(read_notification(other)) << other;
   }

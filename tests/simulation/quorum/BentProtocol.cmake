@@ -59,9 +59,9 @@ bend(contender.cpp
 
 # A notification of a grant counts as a vote.
 bend(contender.cpp
-  FROM [=[  if (holds() || is_late || !of.proves(n, number_)) return hint(now, server);]=]
+  FROM [=[  const bool is_proven = !holds() && !is_late && of.proves(n, number_);]=]
   TO [=[  const bool is_believed = is_bent(mutant::vote_by_notification);
-  if (holds() || (!is_believed && (is_late || !of.proves(n, number_)))) return hint(now, server);]=])
+  const bool is_proven = !holds() && (is_believed || (!is_late && of.proves(n, number_)));]=])
 bend(contender.cpp
   FROM [=[  of.take_proven(n);]=]
   TO [=[  of.take_proven(n);
@@ -70,16 +70,6 @@ bend(contender.cpp
     of.since = now;
     of.ballot.accepted = token();
   }]=])
-
-# A secret that was used proves another grant.
-bend(contender.cpp
-  FROM [=[  if (place.granted || (connection]=]
-  TO [=[  if ((place.granted && !is_bent(mutant::vote_proof_kept)) || (connection]=])
-bend(contender.cpp
-  FROM [=[  at = standing::granted;
-  proof = 0;]=]
-  TO [=[  at = standing::granted;
-  if (!is_bent(mutant::vote_proof_kept)) proof = 0;]=])
 
 # A holder gives a vote back if it is told of a claim that goes first.
 bend(coordinator.cpp

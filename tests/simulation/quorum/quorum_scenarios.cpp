@@ -185,7 +185,9 @@ void server_restarts_without_its_last_writes(stage& on) {
   on.store.crash(0);
   on.server(0).server.fall_back();
   on.server(0).at.come_up();
-  on.run(silence + 1s);  // the former asks again
+  on.run(1s);
+  for (const std::size_t server : {0U, 2U}) notify(on, server, former);
+  on.run(1s);
   on.require(holder.holds() && !former.holds(), "two hold: a server votes by a grant that it had back");
 }
 

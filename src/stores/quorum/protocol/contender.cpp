@@ -78,7 +78,6 @@ void server_vote::take_place(const tickets::place& place, fencing_token token) {
 
 void server_vote::take_proven(const store::notification& n) {
   at = standing::granted;
-  proof = 0;
   head = silent = refuses = false;
   holder_left.reset();
   shown = shown_token::accepted;
@@ -172,7 +171,11 @@ contender::step contender::hint(time_point now, std::size_t server) {
 contender::step contender::believe(time_point now, std::size_t server, const store::notification& n) {
   server_vote& of = votes_.at(server);
   const bool is_late = now + claim_->margin >= of.since + ttl_ / 2;
-  if (holds() || is_late || !of.proves(n, number_)) return hint(now, server);
+  const bool is_proven = !holds() && !is_late && of.proves(n, number_);
+  // Believed or not: somebody who has heard it may repeat it, when the grant is over and the claim waits
+  // again.
+  if (n.proof == of.proof) of.proof = 0;
+  if (!is_proven) return hint(now, server);
   step s;
   of.take_proven(n);
   consider(s, now);
