@@ -23,6 +23,7 @@ struct notification {
   fencing_token token;           // zero: whichever the claim has; for `look` alone
   std::uint64_t proof = 0;       // of `granted`, what tickets::acquire has brought to the store; zero: none
   std::uint64_t connection = 0;  // see tickets::place
+  bool is_outrun = false;        // answers that came behind it were told before it
   // Of one of several servers, with the proof. See tickets::ballot.
   std::uint64_t grant = 0;
   fencing_token accepted{};

@@ -30,7 +30,8 @@
 //                            its guard says that it has granted), oldnumbers (after a guard it accepts numbers from
 //                            before), vainyield (a holder renews where a yield is not answered); with --proofs, a
 //                            notification is believed: otherline (from another connection), keptsecret (which a grant has
-//                            used), toldsecret (which was told when a request was under way)
+//                            used), toldsecret (which was told when a request was under way), outrun (heard behind a later
+//                            answer)
 //     --millions N           of states at most; 5 if not given
 //     --seconds N
 //

@@ -72,7 +72,7 @@ void take(state& s, int n, int c, const answer& a) {
   of = seat{};
   of.yielding = before.yielding;
   of.secret = a.said == queued || chosen.is("keptsecret") ? before.secret : 0;
-  if (!a.is_stale) s.at[n].to[c].seen.is_late = 0;
+  if (!a.is_stale) s.at[n].to[c].pushed.is_late = s.at[n].to[c].seen.is_late = 0;
   if (a.said != granted && a.said != kept) return;
   of.granted = 1;
   of.in_time = !a.is_stale;
@@ -147,7 +147,7 @@ void let_go(state& s, int c) {
     line& to = s.at[n].to[c];
     s.at[n].known[c] = seat{};
     to.down = answer{};  // nobody listens any more
-    to.told = to.seen = message{};
+    to.pushed = to.seen = message{};
     if (s.at[n].box.is_dead) continue;
     to.unconfirmed = static_cast<byte>(to.unconfirmed | 1 << s.of[c].round);
     send(s, n, c, release, owner);
@@ -189,7 +189,7 @@ void hear(state& s, int n, int c) {
 
 /// A secret that has been told is used up, whether or not it proves a grant.
 void hear_message(state& s, int n, int c, message m) {
-  s.at[n].to[c].told = message{};
+  s.at[n].to[c].pushed = message{};
   seat& of = s.at[n].known[c];
   const bool proves = of.secret && s.of[c].phase == waits && !of.granted && of.yielding == 0 &&
                       (!is_in_flight(s, n, c)) && !m.is_late;

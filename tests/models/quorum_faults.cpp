@@ -151,7 +151,7 @@ void normalise(state& s) {
       seat& each = at.known[c];
       if (!each.granted || !each.in_time) each.accepted = each.fence = each.refuses = 0;
       if (s.of[c].phase != waits) each.secret = 0;
-      if (each.secret == 0) at.to[c].told = at.to[c].seen = message{};
+      if (each.secret == 0) at.to[c].pushed = at.to[c].seen = message{};
     }
     for (int o = 0; o < owners; ++o) renumber_grants(s, static_cast<int>(&at - s.at), o);
   }

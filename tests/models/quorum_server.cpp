@@ -76,8 +76,8 @@ void serve(state& s, int n) {
   begin_hold(s, n, first);
   if (!(at.now.secrets >> first & 1) || !is_current(s, first)) return;
   line& to = s.at[n].to[first / rounds];
-  to.told = message{1, 0, at.now.accepted[first], static_cast<byte>(last_of(s, n))};
-  if (chosen.most.repeats != 0) to.seen = to.told;
+  to.pushed = message{1, 0, at.now.accepted[first], static_cast<byte>(last_of(s, n))};
+  if (chosen.most.repeats != 0) to.seen = to.pushed;
 }
 
 bool is_overtaken(const state& s, const memory& m, int owner) {
@@ -205,8 +205,8 @@ void carry_out(state& s, int n, int c, request r, bool is_heard) {
   }
   line& to = s.at[n].to[c];
   to.down = a;
-  if (to.told.is_there) {  // it has come first, when the request was under way
-    const message m = to.told;
+  if (to.pushed.is_there && !chosen.is("outrun")) {  // it has come first, when the request was under way
+    const message m = to.pushed;
     hear_message(s, n, c, m);
   }
 }

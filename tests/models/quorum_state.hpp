@@ -65,7 +65,7 @@ struct line {
   byte length;
   request up[line_length];
   answer down;
-  message told;      // behind the answer; one that came before it has told the client nothing
+  message pushed;    // behind the answer; one that came before it has told the client nothing
   message seen;      // by somebody who may repeat it
   byte unconfirmed;  // releases: one bit for each round
 };

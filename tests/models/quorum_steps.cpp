@@ -30,7 +30,7 @@ void cut(state& s, int n, int c) {
 /// The grant has ended that is under way in an answer or a message.
 void grows_late(line& to) {
   to.down.is_stale = to.down.kind != none;
-  to.told.is_late = to.told.is_there;
+  to.pushed.is_late = to.pushed.is_there;
   to.seen.is_late = to.seen.is_there;
 }
 
@@ -124,8 +124,8 @@ void steps::of_line(int c, int n) {
                   name_of(owner) + " " + word_names[to.down.said] + (to.down.is_stale ? ", too late" : "");
          });
   if (!is_in_flight(from_, n, c)) {
-    if (to.told.is_there)
-      take([&](state& s) { hear_message(s, n, c, to.told); },
+    if (to.pushed.is_there)
+      take([&](state& s) { hear_message(s, n, c, to.pushed); },
            [&] { return client_name(c) + " hears the message of " + server_name(n); });
     if (to.seen.is_there && from_.used.repeats < chosen.most.repeats)
       take([&](state& s) { ++s.used.repeats, hear_message(s, n, c, to.seen); },

@@ -157,6 +157,14 @@ TEST_F(quorum_yield, is_sent_again_before_the_claim) {
   expect_yield();
 }
 
+TEST_F(quorum_yield, is_sent_again_if_the_claim_may_have_been_ended_by_force) {
+  hear(0, failed(0));
+  store::notification end;
+  end.kind = store::notification_kind::revoked;
+  notify(0, end);
+  expect_yield();
+}
+
 TEST_F(quorum_yield, claims_again_at_a_server_that_has_lost_the_claim) {
   hear(0, tickets::nothing{});
   EXPECT_EQ(addressees(task::vote).count(0), 1U);
@@ -227,10 +235,10 @@ TEST_F(quorum_proof, makes_a_majority_without_a_question) {
   const auto won = notify(0, proven(100));
   EXPECT_TRUE(is_won(won));
   EXPECT_TRUE(won.send.empty());
-  const auto told = ask();
-  ASSERT_TRUE(is_grant(told));
-  EXPECT_EQ(answer_in<tickets::place>(told)->token, fencing_token{number});
-  EXPECT_EQ(answer_in<tickets::place>(told)->counts_from, now_ - 1s) << "the last answered request";
+  const auto place = ask();
+  ASSERT_TRUE(is_grant(place));
+  EXPECT_EQ(answer_in<tickets::place>(place)->token, fencing_token{number});
+  EXPECT_EQ(answer_in<tickets::place>(place)->counts_from, now_ - 1s) << "the last answered request";
 }
 
 TEST_F(quorum_proof, of_a_grant_that_accepts_no_token_leads_to_a_proposal) {
@@ -268,6 +276,18 @@ TEST_F(quorum_proof, proves_nothing_while_an_answer_is_under_way) {
   EXPECT_EQ(secret_to(0), 0U) << "somebody may repeat the notification";
   hear(0, queued());
   expect_question(notify(0, proven(100)), 0);
+}
+
+TEST_F(quorum_proof, is_told_before_the_answers_behind_it) {
+  auto n = proven(100);
+  n.is_outrun = true;
+  expect_question(notify(0, n), 0);
+}
+
+TEST_F(quorum_proof, has_the_whole_vote) {
+  auto n = proven(100);
+  n.grant = 0;
+  expect_question(notify(0, n), 0);
 }
 
 TEST_F(quorum_proof, is_used_up_by_a_grant) {

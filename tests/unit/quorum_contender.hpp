@@ -50,10 +50,10 @@ class quorum_contender : public testing::Test, protected votes {
     now_ += time;
     return take(claim_.wake(now_));
   }
-  contender::step hint(std::size_t server) { return take(claim_.hint(now_, server)); }
   contender::step notify(std::size_t server, const store::notification& n) {
-    return take(claim_.believe(now_, server, n));
+    return take(claim_.on_notification(now_, server, n));
   }
+  contender::step hint(std::size_t server) { return notify(server, {}); }
 
   /// The text of an error; empty: there is none.
   static std::string text_in(const contender::step& s) {

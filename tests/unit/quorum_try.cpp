@@ -180,7 +180,7 @@ TEST_F(quorum_try, blames_no_clock_where_no_majority_has_granted) {
   for (const std::size_t server : {2, 3}) tell(server, granted());
   EXPECT_FALSE(tell(4, behind()).answer);
   now_ += 300ms;  // two of the grants are renewed, and the third one ends
-  for (const std::size_t server : {3, 4}) static_cast<void>(one.hint(now_, server));
+  for (const std::size_t server : {3, 4}) static_cast<void>(one.on_notification(now_, server, {}));
   tell(3, granted());
   EXPECT_FALSE(tell(4, behind()).answer);
   now_ += 150ms;

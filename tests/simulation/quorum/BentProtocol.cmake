@@ -49,8 +49,8 @@ bend(contender.cpp
   TO [=[at->vote->is_overtaken &&
       !is_bent(mutant::never_yields) && (!may_win(now) || is_bent(mutant::holder_yields))) {]=])
 bend(contender.cpp
-  FROM [=[  if (!holds()) claim_at(s, now, server);]=]
-  TO [=[  if (!holds() || is_bent(mutant::holder_yields)) claim_at(s, now, server);]=])
+  FROM [=[    if (!holds()) claim_at(s, now, server);]=]
+  TO [=[    if (!holds() || is_bent(mutant::holder_yields)) claim_at(s, now, server);]=])
 
 # A claim keeps its votes though no token is accepted by a majority of them.
 bend(contender.cpp
@@ -59,9 +59,9 @@ bend(contender.cpp
 
 # A notification of a grant counts as a vote.
 bend(contender.cpp
-  FROM [=[  const bool is_proven = !holds() && !is_late && of.proves(n, number_);]=]
+  FROM [=[  const bool is_proven = !holds() && leaves_enough(of.since, now, *claim_) && of.proves(n, number_);]=]
   TO [=[  const bool is_believed = is_bent(mutant::vote_by_notification);
-  const bool is_proven = !holds() && (is_believed || (!is_late && of.proves(n, number_)));]=])
+  const bool is_proven = !holds() && (is_believed || (leaves_enough(of.since, now, *claim_) && of.proves(n, number_)));]=])
 bend(contender.cpp
   FROM [=[  of.take_proven(n);]=]
   TO [=[  of.take_proven(n);
@@ -73,8 +73,8 @@ bend(contender.cpp
 
 # A holder gives a vote back if it is told of a claim that goes first.
 bend(coordinator.cpp
-  FROM [=[  if (!c->machine.holds()) carry_out(c, c->machine.hint(]=]
-  TO [=[  if (!c->machine.holds() || is_bent(mutant::holder_yields)) carry_out(c, c->machine.hint(]=])
+  FROM [=[  if (!c->machine.holds() && !is_request)]=]
+  TO [=[  if ((!c->machine.holds() || is_bent(mutant::holder_yields)) && !is_request)]=])
 
 # A hold is not claimed at servers that lack it.
 bend(coordinator.cpp

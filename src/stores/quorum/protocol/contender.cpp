@@ -30,6 +30,11 @@ bool is_failed(const server_vote& of) { return of.problem.has_value(); }
 bool is_paused(const server_vote& of) { return of.pause.has_value(); }
 bool has_other_capacity(const server_vote& of) { return of.capacity.has_value(); }
 
+/// Whether a hold that counts from `since` has more than half of its ttl left. A request begins a whole one.
+bool leaves_enough(time_point since, time_point now, const store::claim& of) {
+  return now + of.margin < since + store_ttl(of) / 2;
+}
+
 }  // namespace
 
 // ---- what a server has said
@@ -80,6 +85,7 @@ void server_vote::take_proven(const store::notification& n) {
   at = standing::granted;
   head = silent = refuses = false;
   holder_left.reset();
+  pause.reset();
   shown = shown_token::accepted;
   ballot.grant = n.grant;
   ballot.accepted = n.accepted;
@@ -118,7 +124,7 @@ contender::step contender::ask(time_point now) {
   asked_at_ = now;
   reported_.reset();
   const auto since = won_since(now);
-  if (since && now - *since < claim_->ttl / 4) {
+  if (since && leaves_enough(*since, now, *claim_)) {
     conclude(s, now);
     return s;
   }
@@ -161,31 +167,23 @@ contender::step contender::on_reply(time_point now, std::size_t server, const ti
   return s;
 }
 
-contender::step contender::hint(time_point now, std::size_t server) {
+contender::step contender::on_notification(time_point now, std::size_t server, const store::notification& n) {
   step s;
-  if (!holds()) claim_at(s, now, server);
-  s.wake_at = next_wake(now);
-  return s;
-}
-
-contender::step contender::believe(time_point now, std::size_t server, const store::notification& n) {
   server_vote& of = votes_.at(server);
-  const bool is_late = now + claim_->margin >= of.since + ttl_ / 2;
-  const bool is_proven = !holds() && !is_late && of.proves(n, number_);
+  const bool is_proven = !holds() && leaves_enough(of.since, now, *claim_) && of.proves(n, number_);
   // Believed or not: somebody who has heard it may repeat it, when the grant is over and the claim waits
   // again.
   if (n.proof == of.proof) of.proof = 0;
-  if (!is_proven) return hint(now, server);
-  step s;
-  of.take_proven(n);
-  consider(s, now);
+  if (is_proven) {
+    of.take_proven(n);
+    consider(s, now);
+  } else {
+    const bool may_be_ended = n.kind == store::notification_kind::revoked && of.at == standing::granted;
+    if (may_be_ended && !holds()) of.lose_grant();
+    if (!holds()) claim_at(s, now, server);
+  }
   if (!s.wake_at) s.wake_at = next_wake(now);
   return s;
-}
-
-contender::step contender::doubt(time_point now, std::size_t server) {
-  if (!holds()) votes_.at(server).lose_grant();
-  return hint(now, server);
 }
 
 contender::step contender::claim_at_missing(time_point now, std::size_t server) {

@@ -44,7 +44,8 @@ struct server_vote {
   void take(const tickets::reply& reply, fencing_token token);
   /// Whether a notification proves a grant. \param number of the claim.
   [[nodiscard]] bool proves(const store::notification& n, fencing_token number) const {
-    const bool is_of_place = n.kind == store::notification_kind::granted && n.token == number;
+    const bool is_of_place =
+        n.kind == store::notification_kind::granted && n.token == number && n.grant != 0 && !n.is_outrun;
     const bool is_proven = proof != 0 && n.proof == proof && n.connection == connection;
     return at == standing::waiting && !requests.is_in_flight() && is_of_place && is_proven;
   }
@@ -134,12 +135,9 @@ class contender {
   [[nodiscard]] step ask(time_point now);
   /// The outcome of the last request to a server.
   [[nodiscard]] step on_reply(time_point now, std::size_t server, const tickets::link::outcome& came);
-  /// A server may have granted the claim, or wants to grant another one first.
-  [[nodiscard]] step hint(time_point now, std::size_t server);
-  /// A server has granted the claim, by a notification. One with a proof is a vote, any other a hint.
-  [[nodiscard]] step believe(time_point now, std::size_t server, const store::notification& n);
-  /// A server may have ended the claim by force. What it has granted counts again when it says so.
-  [[nodiscard]] step doubt(time_point now, std::size_t server);
+  /// A grant with a proof is a vote. Any other notification makes the claim ask that server, and after an end
+  /// by force what the server has granted counts again when it says so.
+  [[nodiscard]] step on_notification(time_point now, std::size_t server, const store::notification& n);
   [[nodiscard]] step wake(time_point now);
 
   /// Whether the caller knows that it holds.

@@ -219,12 +219,10 @@ void coordinator::on_notification(std::size_t server, const store::notification&
   if (is_revoked) {
     if (n.token && n.token < c->machine.hold().token) return;  // a former claim of that owner
     c->revoked_until = rounds_.now() + c->machine.hold().ttl;
-    if (!c->machine.holds()) carry_out(c, c->machine.doubt(rounds_.now(), server));
   }
-  if (is_revoked || n.kind == notification_kind::release_requested)
-    return to_.notify({n.owner, n.kind, c->machine.token()});
-  if (n.kind == notification_kind::granted) return carry_out(c, c->machine.believe(rounds_.now(), server, n));
-  if (!c->machine.holds()) carry_out(c, c->machine.hint(rounds_.now(), server));
+  const bool is_request = n.kind == notification_kind::release_requested;
+  if (!c->machine.holds() && !is_request) carry_out(c, c->machine.on_notification(rounds_.now(), server, n));
+  if (is_revoked || is_request) to_.notify({n.owner, n.kind, c->machine.token()});
 }
 
 // ---- whether all servers take the client for one of theirs: before its first claim, and from then on

@@ -85,7 +85,7 @@ std::unique_ptr<wire> node::connect(int stop) {
 
 void node::on_connected() {
   const std::vector<value> early = std::exchange(early_, {});
-  if (const notifications received = notifications_in(early, 0); !received.empty()) {
+  if (const notifications received = notifications_in({std::move(early)}); !received.empty()) {
     // With a kick: this thread need not drive the connection, and notifications may cause requests.
     const runtime::core_lock now{loop_};
     parent_.on_received(received);
@@ -124,7 +124,7 @@ void node::handle(std::vector<value> messages) {
   const received all = match(std::move(messages));
   const bool demoted = interpret_replies();
   const bool missed = forget_channels(all.pushes);
-  deliver(notifications_in(all.pushes, all.connection), missed);
+  deliver(notifications_in(all), missed);
   if (const changes of = changes_in(all.pushes); !of.empty()) {
     const runtime::core_lock now{loop_};
     tracking_.invalidated(of);
@@ -155,6 +155,7 @@ node::received node::match(std::vector<value> messages) {
       all.surplus = true;
       break;
     }
+    all.outrun = all.pushes.size();
     first->replies.push_back(std::move(m));
     if (first->replies.size() >= first->replies_due) line.finish_first();
   }
@@ -225,14 +226,16 @@ bool node::forget_channels(const std::vector<value>& pushes) {
   return missed;
 }
 
-node::notifications node::notifications_in(const std::vector<value>& pushes, std::uint64_t connection) {
+node::notifications node::notifications_in(const received& from) {
   notifications all;
   notifications others;
-  for (const value& p : pushes) {
+  for (std::size_t i = 0; i < from.pushes.size(); ++i) {
+    const value& p = from.pushes[i];
     if (p.items.size() < 3 || (p.items[0].text != "message" && p.items[0].text != "smessage")) continue;
     auto n = read_notification(p.items[2].text);
     if (!n) continue;
-    n->connection = connection;
+    n->connection = from.connection;
+    n->is_outrun = i < from.outrun;
     // A client that stood still reads of a grant and of its end at once. It must not begin what has ended.
     const bool is_end = n->kind == store::notification_kind::revoked;
     (is_end ? all : others).push_back(*n);

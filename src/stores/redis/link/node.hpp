@@ -113,6 +113,7 @@ class node final : private runtime::multiplexed_connection<wire>::protocol {
   /// The messages that were read, by kind.
   struct received {
     std::vector<value> pushes;
+    std::size_t outrun = 0;        // so many of them came before a reply
     bool surplus = false;          // replies to no request
     std::uint64_t connection = 0;  // of the notifications; zero: they prove nothing
   };
@@ -136,8 +137,7 @@ class node final : private runtime::multiplexed_connection<wire>::protocol {
   void hear_ping(const value& reply);
   void deliver(const notifications& received, bool missed);
   [[nodiscard]] bool forget_channels(const std::vector<value>& pushes);
-  [[nodiscard]] static notifications notifications_in(const std::vector<value>& pushes,
-                                                      std::uint64_t connection);
+  [[nodiscard]] static notifications notifications_in(const received& from);
   [[nodiscard]] changes changes_in(const std::vector<value>& pushes) const;
 
   runtime::event_loop& loop_;

@@ -61,9 +61,10 @@ local function begin_now(c)
   c.text = c.token .. ' ' .. c.owner .. ' ' .. c.since .. ' ' .. c.rest
 end
 
--- What is sent with a grant, behind its token: the whole vote, if it has a secret.
+-- What is sent with a grant, behind its token: the whole vote, if it has a secret. A claim of a client that knows one
+-- server alone has no accepted number.
 local function proof_of(c, secret)
-  return secret == '' and '' or table.concat({ secret, c.since, accepted_of(c), fence_now() }, ' ')
+  return secret == '' and '' or table.concat({ secret, c.since, accepted_of(c) or none:sub(2), fence_now() }, ' ')
 end
 
 -- Claims wait in the order of their numbers, and equal ones in that of their owners.
