@@ -1,4 +1,4 @@
-"""The plots of docs/choosing.md, from the figures of bench/compare."""
+"""The plots of bench/results/stores.md, from the figures of bench/compare."""
 
 import plot
 
@@ -41,9 +41,9 @@ def recoveries(figures):
 
 # File beside the page -> what draws it, and what it shows for who cannot see it.
 PLOTS = {
-    "choosing-latency.svg": (latencies, "A line a store: p50, p90, p99 and p99.9 of lock and unlock of a free name"),
-    "choosing-waiters.svg": (waiters, "A line a store: grants a second of one name, from two contenders to many"),
-    "choosing-recovery.svg": (recoveries, "A line a store: time from the end of a holder, asked or killed, to the next grant"),
+    "stores-latency.svg": (latencies, "A line a store: p50, p90, p99 and p99.9 of lock and unlock of a free name"),
+    "stores-waiters.svg": (waiters, "A line a store: grants a second of one name, from two contenders to many"),
+    "stores-recovery.svg": (recoveries, "A line a store: time from the end of a holder, asked or killed, to the next grant"),
 }
 
 

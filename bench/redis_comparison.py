@@ -1,4 +1,4 @@
-"""The tables of docs/comparison.md, from the figures of bench/compare_redis."""
+"""The tables of bench/results/redis.md, from the figures of bench/compare_redis."""
 
 from statistics import median
 
@@ -73,17 +73,17 @@ Measured on {figures['date']}: Linux on {figures['machine']}, {figures['cores']}
 over the loopback. The machine was shared: its load average was {median(loads):.1f} (median; {min(loads):.1f} to {max(loads):.1f}).
 Figures are median (least..most) of {rounds} rounds; in each round the libraries ran in turn.{missing}
 
-### Costs
+## Costs
 
 {costs(groups)}
 
-### A primary dies, its replicas are up to date
+## A primary dies, its replicas are up to date
 
 {deaths} deaths on each group of servers. ttl {ttl_s['caught_up']} s, `failover_guard={ttl_s['caught_up']}s`.
 
 {caught_up({kind: group for kind, group in groups.items() if group['caught_up']})}
 
-### A primary dies, its replicas miss one grant
+## A primary dies, its replicas miss one grant
 
 {deaths} deaths on each group of servers. ttl {ttl_s['held_back']} s, `failover_guard={ttl_s['held_back']}s`.
 

@@ -1,4 +1,4 @@
-"""The tables of docs/comparison.md and the chart, from the figures of bench/compare_redlock."""
+"""The tables of bench/results/redlock.md and the chart, from the figures of bench/compare_redlock."""
 
 from statistics import median
 
@@ -130,11 +130,11 @@ Figures are median (least..most) of {figures['rounds']} rounds; in each round th
 A pair was measured for {lengths['pair_s']} s, or until the first one was over, at most {lengths['limit_s']} s; contenders
 for {lengths['contended_s']} s.{missing}{kind}
 
-### Five servers: lock and unlock of a free name
+## Five servers: lock and unlock of a free name
 
 {pairs(figures)}
 
-### Five servers: contenders of one name
+## Five servers: contenders of one name
 
 {contended(figures)}
 {failures(figures)}

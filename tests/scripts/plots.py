@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What bench/compare writes from figures: the page's table, and plots that are whole, named and free of a background."""
+"""What the programs of bench write from figures: tables in their pages; plots that are whole, named and free of a background."""
 
 import json
 import math
@@ -72,14 +72,14 @@ class Plots(unittest.TestCase):
                             self.assertTrue(0 <= float(each.get(at)) <= most, each.get(at))
 
     def test_latencies_have_each_store_and_share_and_units(self):
-        svg = self.drawings["choosing-latency.svg"]
+        svg = self.drawings["stores-latency.svg"]
         self.assertTrue({"p50", "p90", "p99", "p99.9", "SQLite, with the system", "13 µs", "220 µs", "12 ms"} <= {*texts(svg)},
                         texts(svg))
         self.assertIn("ZooKeeper, on the disk, p99: 3 ms", hints(svg))
         self.assertNotIn("MariaDB", svg)
 
     def test_lines_have_their_axes_and_all_points(self):
-        svg = self.drawings["choosing-waiters.svg"]
+        svg = self.drawings["stores-waiters.svg"]
         self.assertTrue({"grants a second", "contenders in two processes, on one client each", "2", "8", "32", "128", "1 000", "10 000"}
                         <= {*texts(svg)}, texts(svg))
         self.assertEqual(len(hints(svg)), 8)
@@ -88,7 +88,7 @@ class Plots(unittest.TestCase):
         self.assertEqual(len(dashes), len({*dashes}))
 
     def test_recoveries_are_in_seconds_and_name_the_ttl(self):
-        svg = self.drawings["choosing-recovery.svg"]
+        svg = self.drawings["stores-recovery.svg"]
         self.assertIn("ttl of 5 s", texts(svg)[0])
         self.assertIn("ZooKeeper, on the disk, holder killed (SIGKILL): 5.1 s", hints(svg))
         self.assertIn("SQLite, with the system, holder asked to end (SIGTERM): 11 ms", hints(svg))
@@ -133,7 +133,7 @@ class Plots(unittest.TestCase):
         old = FIGURES | {"stores": [{key: row[key] for key in (*WORDS, "store", "writes", "pair_p50_us", "pair_p99_us",
                                                                "pairs_per_s", "handover_p50_us")}
                                     for row in FIGURES["stores"][:2]]}
-        self.assertEqual(list(compare_plots.drawn(old)), ["choosing-latency.svg"])
+        self.assertEqual(list(compare_plots.drawn(old)), ["stores-latency.svg"])
 
 
 class Page(unittest.TestCase):
@@ -142,31 +142,83 @@ class Page(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         self.page = self.folder / "page.md"
+        self.results = self.folder / "results.md"
         self.page.write_text(PAGE)
+        self.results.write_text(PAGE)
         figures = self.folder / "figures.json"
         figures.write_text(json.dumps(FIGURES))
-        return subprocess.run([sys.executable, BENCH / "compare", "--figures", figures, "--output", self.page, *arguments],
-                              capture_output=True, text=True)
+        return subprocess.run([sys.executable, BENCH / "compare", "--figures", figures, "--output", self.page, "--results",
+                               self.results, *arguments], capture_output=True, text=True)
 
-    def test_page_and_plots_are_written_from_figures(self):
+    def test_pages_and_plots_are_written_from_figures(self):
         ended = self.written()
         self.assertEqual(ended.returncode, 1, "a store was not measured")
         self.assertIn("MariaDB, writes on the disk: no", ended.stderr)
-        text = self.page.read_text()
-        self.assertTrue(text.startswith("before\n") and text.endswith("<!-- to here -->\nafter\n") and "\nold\n" not in text)
+        text, results = self.page.read_text(), self.results.read_text()
+        for each in (text, results):
+            self.assertTrue(each.startswith("before\n") and each.endswith("<!-- to here -->\nafter\n"))
+            self.assertNotIn("\nold\n", each)
+            self.assertIn("2026-11-01", each)
         self.assertIn("| 13 µs / 47 µs", text)
-        self.assertIn("2026-11-01", text)
-        self.assertIn("medians of 3 rounds of 3 s.\nForcing 4 KiB to the disk took 136 µs", text)
+        self.assertIn("medians of 3 rounds of 3 s.\nForcing 4 KiB to the disk took 136 µs", results)
         self.assertIn("**not measured: no \\| …**", text)
         for name, svg in Plots.drawings.items():
             self.assertEqual((self.folder / name).read_text(), svg)
-            self.assertRegex(text, rf"!\[.{{30,}}\]\({re.escape(name)}\)")
+            self.assertRegex(results, rf"!\[.{{30,}}\]\({re.escape(name)}\)")
+        self.assertNotIn("![", text)
 
     def test_figures_are_printed_and_nothing_is_written(self):
         ended = self.written("--json")
         self.assertEqual(json.loads(ended.stdout), FIGURES)
-        self.assertEqual(self.page.read_text(), PAGE)
-        self.assertEqual(sorted(each.name for each in self.folder.iterdir()), ["figures.json", "page.md"])
+        self.assertEqual([self.page.read_text(), self.results.read_text()], [PAGE, PAGE])
+        self.assertEqual(sorted(each.name for each in self.folder.iterdir()), ["figures.json", "page.md", "results.md"])
+
+
+PAIR = {"p50_us": 43.0, "p99_us": 1349.0}
+HANDOFF = PAIR | {"handovers": 300, "duration_s": 3}
+REDIS = {"date": "2026-11-01", "machine": "x86_64", "cores": 2, "loads": [1.0], "missing": {},
+         "ttl_ms": {"caught_up": 12000, "held_back": 30000},
+         "groups": {"server": {"costs": {"Holdfast": {"pair": [PAIR], "handoff": [HANDOFF]}}, "caught_up": [],
+                               "held_back": []}}}
+CELLS = {"1": [PAIR | {"per_s": 4000.0, "errors": 0}]}
+REDLOCK = {"date": "2026-11-01", "machine": "x86_64", "cores": 2, "loads": [1.0], "missing": {}, "rounds": 1,
+           "quick": False, "regime": "servers on one core, clients on another",
+           "lengths": {"pair_s": 3, "contended_s": 5, "limit_s": 15},
+           "floors": {"pair": [PAIR | {"per_s": 20000.0}], "hop": [PAIR]}, "one_server": {"Holdfast, one server": CELLS},
+           "cells": {"up": {"Holdfast": CELLS}}}
+
+
+class Results(unittest.TestCase):
+    """The pages of bench/results: a program finds its place in its page, and leaves the rest of it alone."""
+
+    def written(self, program, figures, *more):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        before = (BENCH / "results" / f"{program.partition('_')[2]}.md").read_text()
+        page, read = self.folder / "page.md", self.folder / "figures.json"
+        page.write_text(before)
+        read.write_text(json.dumps(figures))
+        ended = subprocess.run([sys.executable, BENCH / program, "--figures", read, "--output", page, *more],
+                               capture_output=True, text=True)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        after = page.read_text()
+        begin, end = f"<!-- bench/{program} writes from here -->\n", "<!-- to here -->\n"
+        self.assertEqual((after.partition(begin)[0], after.partition(end)[2]),
+                         (before.partition(begin)[0], before.partition(end)[2]))
+        self.assertIn("Measured on 2026-11-01", after)
+        return after
+
+    def test_one_server_sentinel_and_cluster(self):
+        self.assertIn("| one server | Holdfast | 43 (43..43)", self.written("compare_redis", REDIS))
+
+    def test_redlock_with_its_plot(self):
+        with tempfile.TemporaryDirectory() as folder:
+            drawn = pathlib.Path(folder) / "redlock.svg"
+            text = self.written("compare_redlock", REDLOCK, "--plot", drawn)
+            self.assertTrue(drawn.read_text().startswith("<svg"))
+        self.assertIn("| all five up | Holdfast ", text)
+        self.assertIn("](redlock.svg)", text)
 
 
 if __name__ == "__main__":
