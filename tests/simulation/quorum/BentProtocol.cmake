@@ -103,8 +103,8 @@ bend(coordinator.cpp
 
 # Proposals are right above the fences, and take no account of the clocks.
 bend(contender.cpp
-  FROM [=[    consider_number(std::max(after,]=]
-  TO [=[    if (!is_bent(mutant::proposal_without_clock)) consider_number(std::max(after,]=])
+  FROM [=[    consider_number(std::max(after_fence(each), present));]=]
+  TO [=[    if (!is_bent(mutant::proposal_without_clock)) consider_number(std::max(after_fence(each), present));]=])
 
 # No client writes its set; and, apart from that, a client claims though a server keeps another one.
 bend(coordinator.cpp

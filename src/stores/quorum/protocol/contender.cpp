@@ -295,20 +295,28 @@ bool contender::is_proposing(time_point now) const {
          }) != 0;
 }
 
-/// The largest number that follows a fence, or is the time of a server, and that a majority can accept. A
-/// server whose clock is far ahead may have a fence that the others do not accept for long: then that server
-/// alone is left out.
+/// The largest number that follows a fence, and that a majority can accept; the time of a server only if all
+/// of these are too old. For it is above the numbers of all who wait, and each of them would have to propose
+/// another one, too.
+///
+/// A server whose clock is far ahead may have a fence that the others do not accept for long: then that
+/// server alone is left out.
 std::optional<fencing_token> contender::next_proposal(time_point now) const {
   std::optional<fencing_token> best;
   const auto consider_number = [&](std::uint64_t number) {
     const fencing_token next{number};
     if (next > best.value_or(fencing_token{}) && acceptors(next, now) >= majority_) best = next;
   };
+  const auto after_fence = [&](const server_vote& of) {
+    return std::max(of.ballot.fence.value(), token().value()) + 1;
+  };
+  for (const server_vote& each : votes_)
+    if (each.is_valid(now, ttl_)) consider_number(after_fence(each));
+  if (best) return best;
   for (const server_vote& each : votes_) {
     if (!each.is_valid(now, ttl_)) continue;
-    const std::uint64_t after = std::max(each.ballot.fence.value(), token().value()) + 1;
-    consider_number(after);
-    consider_number(std::max(after, static_cast<std::uint64_t>((each.clock_at(now) + room).count())));
+    const auto present = static_cast<std::uint64_t>((each.clock_at(now) + room).count());
+    consider_number(std::max(after_fence(each), present));
   }
   return best;
 }
