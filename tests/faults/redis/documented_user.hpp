@@ -8,15 +8,15 @@
 
 namespace holdfast::faults {
 
-/// The command for a user that docs/stores/redis.md tells operators to make. \param nth 1: of the servers;
-/// 2: of the Sentinels.
-inline std::vector<std::string> documented_user(int nth) {
-  std::ifstream page{HOLDFAST_DOCS "/stores/redis.md"};
-  for (std::string line; std::getline(page, line);) {
-    std::istringstream text{line};
-    std::vector<std::string> arguments{std::istream_iterator<std::string>{text}, {}};
-    if (arguments.size() > 2 && arguments[0] == "ACL" && arguments[1] == "SETUSER" && --nth == 0)
-      return arguments;
+/// The command for a user that a page tells operators to make.
+/// \param page its name in docs/stores: redis.md for a user of the servers, redis-sentinel.md for one of the
+/// Sentinels.
+inline std::vector<std::string> documented_user(const std::string& page) {
+  std::ifstream text{HOLDFAST_DOCS "/stores/" + page};
+  for (std::string line; std::getline(text, line);) {
+    std::istringstream words{line};
+    std::vector<std::string> arguments{std::istream_iterator<std::string>{words}, {}};
+    if (arguments.size() > 2 && arguments[0] == "ACL" && arguments[1] == "SETUSER") return arguments;
   }
   return {};
 }

@@ -59,7 +59,7 @@ TEST_F(redis_sentinel_access, is_refused_at_once_and_tells_no_password) {
 }
 
 TEST_F(redis_sentinel_access, needs_no_more_rights_at_a_sentinel_than_the_documents_list) {
-  const auto user = documented_user(2);
+  const auto user = documented_user("redis-sentinel.md");
   ASSERT_GT(user.size(), 3U);
   for (std::size_t i = 0; i < group::count; ++i) {
     ASSERT_EQ(group_.sentinel(i).ask(user), "OK");

@@ -212,7 +212,7 @@ TEST(redis_access, tells_no_password_whatever_the_server_says_of_the_greeting) {
 
 TEST(redis_access, needs_no_more_rights_than_the_documents_list) {
   redis_server server;
-  const auto user = documented_user(1);
+  const auto user = documented_user("redis.md");
   ASSERT_GT(user.size(), 3U);
   ASSERT_EQ(server.ask(user), "OK");
   server.forget_start();
