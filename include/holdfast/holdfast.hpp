@@ -10,6 +10,7 @@
 #include "holdfast/election.hpp"            // IWYU pragma: export
 #include "holdfast/error.hpp"               // IWYU pragma: export
 #include "holdfast/event.hpp"               // IWYU pragma: export
+#include "holdfast/fence.hpp"               // IWYU pragma: export
 #include "holdfast/fencing_token.hpp"       // IWYU pragma: export
 #include "holdfast/lease.hpp"               // IWYU pragma: export
 #include "holdfast/lease_set.hpp"           // IWYU pragma: export

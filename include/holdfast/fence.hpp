@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string_view>
+
+#include "holdfast/export.hpp"
+#include "holdfast/fencing_token.hpp"
+#include "holdfast/options.hpp"
+
+namespace holdfast {
+
+/// Refuses holders that act late. It is part of the resource: the service, or the owner of the file, that
+/// the lock protects. It keeps the largest fencing token of each resource, and refuses older tokens.
+///
+/// Clients send the token of their lease with each write. The resource calls `admit()` before it writes. Both
+/// have to be one step: hold a mutex of the resource over the call and the write. Otherwise a late holder
+/// that was admitted could write after a newer holder.
+///
+/// *Tokens.* All tokens of one fence must come from one store. Tokens of different stores do not compare.
+///
+/// *Bounds.* A fence keeps the tokens of `most` resources. If there are more, it forgets the resource with
+/// the smallest token. The largest token that it has forgotten is the floor: an unknown resource is admitted
+/// with a token above the floor only. The tokens of a store rise over all names with time, so a fresh grant
+/// is above the floor. A lease older than the floor is refused although it may be held. So `most` has to be
+/// larger than the number of resources that are written during the longest lease.
+///
+/// *Restart.* A fence in memory forgets everything when its process ends. Afterwards it admits any first
+/// token of a resource, also that of a holder that is late. A fence with a file forgets nothing.
+///
+/// *Threads.* Every function may be called from any thread at any time.
+///
+/// *fork().* In a child, `admit()` and `largest()` throw errc::closed. The child shares the lock of the file,
+/// which lasts until parent and child have closed it, or have called an exec function.
+class HOLDFAST_EXPORT fence {
+ public:
+  /// In memory.
+  /// \param most the number of resources that are remembered.
+  /// \throws holdfast::error errc::invalid_argument for zero.
+  explicit fence(std::size_t most = 65536);
+  /// With a file, which is made if it does not exist, for this user alone (mode 0600). The file is locked
+  /// with flock(2) as long as the fence exists, so one process uses it at a time. It should be on a local
+  /// file system. While it is rewritten there is a second file beside it, with the suffix `.new`.
+  /// \param wait how long to wait for another fence, of this or another process, that has the file. The wait
+  ///        polls, and has no order.
+  /// \param most as above.
+  /// \throws holdfast::error errc::timeout if another fence still has the file after that time;
+  ///         errc::foreign_store for a symbolic link, and for anything that is no file of a fence, which is
+  ///         left untouched; errc::corrupt_store for a damaged file, other than a last line that was not
+  ///         completed, which is ignored; errc::permission_denied, also for a file of another user;
+  ///         errc::exhausted, errc::unavailable; errc::invalid_argument for a `most` of zero.
+  explicit fence(const std::filesystem::path& file, duration wait = duration::zero(),
+                 std::size_t most = 65536);
+  /// Releases the file.
+  ~fence();
+  fence(const fence&) = delete;
+  fence& operator=(const fence&) = delete;
+
+  /// Admits a token that is not older than the largest one of the resource, and remembers it. An equal token
+  /// is admitted: its holder writes again. With a file, a new largest token is on the disk before the call
+  /// returns (fdatasync), and an equal one costs no disk access.
+  /// \param resource 1 to 512 bytes of UTF-8 without control characters, as a lock's name.
+  /// \return false if the token is older, if it is zero, or if the resource is unknown and the token is not
+  ///         above the floor. The caller must not write then.
+  /// \throws holdfast::error errc::invalid_name; errc::exhausted, errc::permission_denied or
+  /// errc::unavailable
+  ///         if the file cannot be written. The token is not admitted then; the next call tries again.
+  [[nodiscard]] bool admit(std::string_view resource, fencing_token token);
+  /// The largest token of the resource that was admitted; zero if none is remembered.
+  [[nodiscard]] fencing_token largest(std::string_view resource) const;
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace holdfast
