@@ -23,7 +23,9 @@ namespace holdfast::cli {
 namespace {
 
 /// Whether another program's command line follows `--`.
-bool runs_a_command(std::string_view subcommand) { return subcommand == "run" || subcommand == "elect"; }
+bool runs_a_command(std::string_view subcommand) {
+  return subcommand == "run" || subcommand == "elect" || subcommand == "fence";
+}
 
 /// For an error that quotes them. One may be a URL with a secret, or the value of an option that does not
 /// exist: `--password=SECRET`, `--password SECRET`.
@@ -48,7 +50,8 @@ class formatter : public CLI::Formatter {
 
   std::string make_usage(const CLI::App* command, std::string name) const override {
     if (!runs_a_command(command->get_name())) return CLI::Formatter::make_usage(command, name);
-    return "Usage: holdfast " + command->get_name() + " NAME [OPTIONS] -- COMMAND [ARGUMENT]...\n";
+    return fmt::format("Usage: holdfast {} {} [OPTIONS] -- COMMAND [ARGUMENT]...\n", command->get_name(),
+                       command->get_name() == "fence" ? "FILE" : "NAME");
   }
 
   std::string make_option_opts(const CLI::Option* option) const override {
@@ -86,9 +89,10 @@ class parser {
       if (app_.get_subcommands().empty()) throw no_command(first);
       throw usage(problem.what());
     } catch (const CLI::ExtrasError& problem) {
-      const bool runs = (app_.got_subcommand("run") && commands_.run.command.empty()) ||
-                        (app_.got_subcommand("elect") && commands_.elect.command.empty());
-      throw usage(runs ? "put -- between the lock's name and the command to run" : unexpected());
+      const auto name = app_.get_subcommands().front()->get_name();
+      if (!runs_a_command(name) || !command_of(name).empty()) throw usage(unexpected());
+      throw usage(fmt::format("put -- between the {} and the command to run",
+                              name == "fence" ? "file" : "lock's name"));
     } catch (const CLI::ArgumentMismatch& problem) {
       const auto repeated = repeated_option();
       throw usage(repeated.empty() ? option_named_in(problem.what()) + " needs a value"
@@ -137,10 +141,11 @@ class parser {
     const bool is_option = argument.starts_with('-');
     if (is_option && app_.get_option_no_throw(argument) == nullptr && !is_of_every_store(argument))
       return usage(fmt::format("there is no option '{}'", masked_url(argument)));
-    return usage(argument.empty() || is_option
-                     ? "no command is given: use run, elect, leader, ls, show, why, doctor, top, wait, "
-                       "release, watch, serve, schema, bench or completion"
-                     : fmt::format("there is no command '{}'", masked_url(argument)));
+    return usage(
+        argument.empty() || is_option
+            ? "no command is given: use run, elect, fence, leader, ls, show, why, doctor, top, wait, "
+              "release, watch, serve, schema, bench or completion"
+            : fmt::format("there is no command '{}'", masked_url(argument)));
   }
 
   /// Whether it is an option that all commands with a store have.
@@ -209,15 +214,21 @@ class parser {
     auto dashes = std::ranges::find(arguments, "--");
     if (dashes == arguments.end()) return;
     if (is_before_name(dashes, arguments.end()) && !has_positional(arguments, dashes)) dashes += 2;
-    auto& command = arguments.front() == "run" ? commands_.run.command : commands_.elect.command;
-    command.assign(dashes + 1, arguments.end());
+    command_of(arguments.front()).assign(dashes + 1, arguments.end());
     arguments.erase(dashes, arguments.end());
+  }
+
+  /// \param subcommand one that runs a command.
+  std::vector<std::string>& command_of(std::string_view subcommand) {
+    if (subcommand == "fence") return commands_.fence.command;
+    return subcommand == "run" ? commands_.run.command : commands_.elect.command;
   }
 
   any_command chosen() {
     const auto name = app_.get_subcommands().front()->get_name();
     if (name == "run") return checked(commands_.run);
     if (name == "elect") return checked(commands_.elect);
+    if (name == "fence") return checked(commands_.fence);
     if (name == "leader") return commands_.leader;
     if (name == "ls") return commands_.ls;
     if (name == "show") return commands_.show;

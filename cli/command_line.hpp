@@ -7,6 +7,7 @@
 #include "bench/bench.hpp"
 #include "commands/doctor.hpp"
 #include "commands/elect.hpp"
+#include "commands/fence.hpp"
 #include "commands/leader.hpp"
 #include "commands/ls.hpp"
 #include "commands/release.hpp"
@@ -27,7 +28,7 @@ struct print_command {
 };
 
 using any_command =
-    std::variant<run_command, elect_command, leader_command, ls_command, names_command, show_command,
+    std::variant<run_command, elect_command, fence_command, leader_command, ls_command, names_command, show_command,
                  wait_command, release_command, watch_command, why_command, doctor_command, top_command,
                  serve_command, schema_command, bench_command, contender_command, print_command>;
 

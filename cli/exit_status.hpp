@@ -13,6 +13,7 @@ enum exit_status : int {
   doubtful = 1,            // of `doctor`: a condition may not be kept
   broken = 2,              // of `doctor`
   bad_usage = 64,          // EX_USAGE
+  stale_token = 65,        // EX_DATAERR, of `fence`: a newer token was there before
   store_unavailable = 69,  // EX_UNAVAILABLE
   internal_error = 70,     // EX_SOFTWARE
   output_failed = 74,      // EX_IOERR

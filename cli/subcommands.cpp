@@ -30,6 +30,7 @@ void subcommands::add_to(CLI::App& app) {
   add_top(app);
   add_elect(app);
   add_leader(app);
+  add_fence(app);
   add_serve(app);
   add_schema(app);
   add_bench(app);
@@ -108,6 +109,25 @@ void subcommands::add_elect(CLI::App& app) {
       "environment. When it ends, another leads, and this process stands by again. SIGINT, SIGQUIT\n"
       "and SIGTERM end COMMAND and this process. The exit status is that of COMMAND, 128 plus the\n"
       "signal's number where no COMMAND runs, or one of 'run'.");
+}
+
+void subcommands::add_fence(CLI::App& app) {
+  auto* command = add(app, "fence", "Run a command unless a newer holder of its lock has run one before");
+  command->add_option("FILE", fence.file, "Remembers the largest token; it is made if it does not exist")
+      ->required()
+      ->type_name("");
+  add_number(command, "--token", fence.token, "The fencing token; default: HOLDFAST_TOKEN");
+  add_duration(command, "--wait", fence.wait,
+               "Give up when FILE is in use for so long; 0: try once; default: wait without limit");
+  command->footer(
+      "Example: holdfast run stock -- sh -c 'prepare >new && holdfast fence stock.fence -- mv new stock'\n"
+      "\n"
+      "FILE is locked while COMMAND runs, so a newer holder's command begins after it.\n"
+      "The exit status is that of COMMAND, or\n"
+      "  64  bad usage                             77  this user may not use FILE\n"
+      "  65  the token is older than another one  126  COMMAND cannot be executed\n"
+      "  69  FILE cannot be used                  127  COMMAND does not exist\n"
+      "  75  FILE was in use for as long as --wait says");
 }
 
 void subcommands::add_leader(CLI::App& app) {

@@ -7,6 +7,7 @@
 #include "bench/bench.hpp"
 #include "commands/doctor.hpp"
 #include "commands/elect.hpp"
+#include "commands/fence.hpp"
 #include "commands/leader.hpp"
 #include "commands/ls.hpp"
 #include "commands/release.hpp"
@@ -25,6 +26,7 @@ namespace holdfast::cli {
 struct subcommands {
   run_command run;
   elect_command elect;
+  fence_command fence;
   leader_command leader;
   ls_command ls;
   names_command names;
@@ -48,6 +50,7 @@ struct subcommands {
  private:
   void add_run(CLI::App& app);
   void add_elect(CLI::App& app);
+  void add_fence(CLI::App& app);
   void add_leader(CLI::App& app);
   void add_ls(CLI::App& app);
   void add_show(CLI::App& app);

@@ -11,6 +11,7 @@ command_synopsis synopsis_of(const CLI::App& command) {
   for (const auto* option : command.get_options()) {
     if (option->get_positional()) {
       synopsis.takes_name = synopsis.takes_name || option->get_name() == "NAME";
+      synopsis.takes_file = synopsis.takes_file || option->get_name() == "FILE";
       continue;
     }
     if (option->get_group().empty()) continue;  // hidden

@@ -112,6 +112,7 @@ std::string bash_case(const command_synopsis& command) {
   text += fmt::format("      if [[ $current == -* ]]; then COMPREPLY=($(compgen -W {} -- \"$current\"))\n",
                       in_shell(flags_of(command)));
   if (command.takes_name) text += "      else _holdfast_offer_names\n";
+  if (command.takes_file) text += "      else COMPREPLY=($(compgen -f -- \"$current\"))\n";
   if (!command.choices.empty()) {
     text += fmt::format("      else COMPREPLY=($(compgen -W {} -- \"$current\"))\n",
                         in_shell(fmt::format("{}", fmt::join(command.choices, " "))));
@@ -125,7 +126,7 @@ std::string bash_script(const synopses& commands) {
                       in_shell(words(commands) + " --help --version"));
   text += R"sh(  for ((i = 2; i < COMP_CWORD; i++)); do
     # Behind the -- stands another command, with a completion of its own.
-    if [[ ${COMP_WORDS[1]} == run && ${COMP_WORDS[i]} == -- ]]; then
+    if [[ ${COMP_WORDS[1]} == @(run|elect|fence) && ${COMP_WORDS[i]} == -- ]]; then
       if declare -F _command_offset >/dev/null; then _command_offset $((i + 1)); fi
       return
     fi
@@ -164,7 +165,9 @@ std::string zsh_case(const command_synopsis& command) {
   if (!command.choices.empty()) {
     text += fmt::format(" \\\n        '1:choice:({})'", fmt::join(command.choices, " "));
   }
-  if (command.name == "run" || command.name == "elect") text += " \\\n        '*::command:_normal'";
+  if (command.takes_file) text += " \\\n        '1:file:_files'";
+  if (command.name == "run" || command.name == "elect" || command.name == "fence")
+    text += " \\\n        '*::command:_normal'";
   return text + " ;;\n";
 }
 

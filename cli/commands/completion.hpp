@@ -19,6 +19,7 @@ struct command_synopsis {
   std::string help;
   std::vector<option_synopsis> options;
   bool takes_name = false;           ///< a lock's name comes next
+  bool takes_file = false;           ///< or the path of a file
   std::vector<std::string> choices;  ///< or one of these words
 };
 

@@ -38,6 +38,7 @@ TEST_F(completion, knows_commands_options_and_choices) {
   EXPECT_THAT(bash_offers({"serve", "--"}), HasSubstr("\n--allow-release\n"));
   EXPECT_THAT(bash_offers({"serve", "--secret-file", file("completion.b")}),
               HasSubstr(file("completion.bash") + "\n"));
+  EXPECT_THAT(bash_offers({"fence", file("completion.b")}), HasSubstr(file("completion.bash") + "\n"));
   EXPECT_THAT(bash_offers({"bench", "h"}), HasSubstr("\nhandoff\nheld\n"));
   EXPECT_THAT(bash_offers({"completion", ""}), HasSubstr("\nfish\n"));
 }

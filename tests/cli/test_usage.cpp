@@ -26,8 +26,8 @@ TEST_F(usage, version_names_the_stores) {
 TEST_F(usage, help_explains_every_command) {
   EXPECT_THAT(holdfast({"--help"}).out, HasSubstr("watch"));
   EXPECT_THAT(holdfast({"help"}).out, HasSubstr("HOLDFAST_STORE"));
-  for (const auto* command :
-       {"run", "ls", "show", "wait", "release", "watch", "serve", "schema", "bench", "completion", "help"}) {
+  for (const auto* command : {"run", "fence", "ls", "show", "wait", "release", "watch", "serve", "schema",
+                              "bench", "completion", "help"}) {
     const auto by_command = holdfast({"help", command});
     const auto by_flag = holdfast({command, "--help"});
     EXPECT_EQ(by_command.status, 0) << command;
@@ -118,6 +118,10 @@ INSTANTIATE_TEST_SUITE_P(
         bad_line{{"run", "-qE", "5", "--", "echo", "--", "x"}, "NAME is required"},
         bad_line{{"run", "--", "-n", "echo", "--", "x"}, "NAME is required"},
         bad_line{{"elect", "--once", "--", "echo", "--", "backup"}, "NAME is required"},
+        bad_line{{"fence"}, "FILE is required"}, bad_line{{"fence", "f"}, "no command to run is given"},
+        bad_line{{"fence", "f", "true"}, "put -- between the file and the command"},
+        bad_line{{"fence", "f", "--token", "x", "--", "true"}, "--token: 'x' is not a number above 0"},
+        bad_line{{"fence", "f", "--wait", "x", "--", "true"}, "'x' is not a duration"},
         bad_line{{"show", std::string(600, 'n')}, ""}, bad_line{{"show", "\xff\xfe"}, ""},
         bad_line{{"show"}, "NAME"}, bad_line{{"ls", "--store", "gopher://x"}, "gopher"},
         bad_line{{"ls", "--store", "memory:", "--store", "memory:"}, "--store is given more than once"},
