@@ -1,0 +1,4 @@
+int taken() {
+  const int one = 1;
+  return one;
+}
