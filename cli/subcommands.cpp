@@ -251,6 +251,8 @@ void subcommands::add_schema(CLI::App& app) {
   auto* command = add(app, "schema", "Print or make the tables and routines of a store in a database server");
   auto* place = command->add_option("URL", schema.store.url, "The store, as with --store");
   place->check(no_empty_url)->type_name("");
+  command->add_flag("--fences", schema.fences,
+                    "What a resource there needs to check fencing tokens, instead");
   command->add_flag("--apply", schema.apply, "Make them, as the user of the URL, instead of printing them");
   add_store(command, schema.store)->excludes(place);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <fmt/core.h>
+#include <string>
 #include <string_view>
 
 #include "output/elapsed_line.hpp"
@@ -14,8 +15,11 @@ namespace holdfast::cli {
 
 namespace {
 
-int print_statements(const store_choice& store) {
-  const auto text = schema(url_of(store));
+std::string_view objects(bool fences) { return fences ? "fences" : "tables and routines"; }
+
+int print_statements(const store_choice& store, bool fences) {
+  const auto url = url_of(store);
+  const auto text = fences ? fence_schema(url) : schema(url);
   if (store.json) {
     print_line({{"schema", text}});
   } else {
@@ -31,22 +35,22 @@ bool grants_rights(std::string_view url) {
                              [&](const char* each) { return options.find(each) != std::string_view::npos; });
 }
 
-bool applied(const std::string& url, const client_options& options) {
-  const elapsed_line shown{"making the tables and routines of " + printable(masked_url(url))};
-  return apply_schema(url, options);
+bool applied(const std::string& url, const client_options& options, bool fences) {
+  const elapsed_line shown{fmt::format("making the {} of {}", objects(fences), printable(masked_url(url)))};
+  return fences ? apply_fence_schema(url, options) : apply_schema(url, options);
 }
 
-int apply(const store_choice& store) {
+int apply(const store_choice& store, bool fences) {
   const auto url = url_of(store);
-  const bool made = applied(url, client_options{}.password(password_of(store)));
+  const bool made = applied(url, client_options{}.password(password_of(store)), fences);
   if (store.json) {
     print_line({{"store", masked_url(url)}, {"made", made}});
   } else {
-    const std::string_view result =
-        made ? "made the tables and routines"
-        : grants_rights(url)
-            ? "the tables and routines exist already, and the rights that the URL names are granted"
-            : "the tables and routines exist already";
+    const std::string_view subject = objects(fences);
+    const std::string result =
+        made ? fmt::format("made the {}", subject)
+             : fmt::format("the {} exist already{}", subject,
+                           grants_rights(url) ? ", and the rights that the URL names are granted" : "");
     fmt::print("{}: {}\n", masked_url(url), result);
   }
   return 0;
@@ -55,7 +59,8 @@ int apply(const store_choice& store) {
 }  // namespace
 
 int perform(const schema_command& request) {
-  return request.apply ? apply(request.store) : print_statements(request.store);
+  return request.apply ? apply(request.store, request.fences)
+                       : print_statements(request.store, request.fences);
 }
 
 }  // namespace holdfast::cli

@@ -8,6 +8,7 @@ namespace holdfast::cli {
 struct schema_command {
   store_choice store;
   bool apply = false;
+  bool fences = false;  // of a resource, instead of the locks
 };
 
 int perform(const schema_command& request);

@@ -30,4 +30,23 @@ namespace holdfast {
 ///         errc::foreign_store if something else has that name, or the store has another layout.
 HOLDFAST_EXPORT bool apply_schema(std::string_view url, const client_options& options = {});
 
+// A resource checks fencing tokens where its data is: in a database, or in Redis. It need not be the store of
+// the locks. See docs/fencing.md.
+
+/// Returns what the resource needs there, for the server's own client: on PostgreSQL and MariaDB a table and
+/// a routine, on SQLite a table with triggers, on Redis a library of functions. They may be run again.
+/// Asks no server; may be called from any thread.
+/// \param url of the database, as of a store. On PostgreSQL and MariaDB the schema of its `table` counts.
+/// \throws holdfast::error errc::invalid_url; errc::invalid_argument for ZooKeeper, Redlock and `memory:`.
+[[nodiscard]] HOLDFAST_EXPORT std::string fence_schema(std::string_view url);
+
+/// Makes it as the user of the URL: on Redis from version 7 on, in the primary that Sentinels name, or in all
+/// primaries of a cluster. On PostgreSQL it lets the roles of `grant_lock` call the routine. Blocks as
+/// `apply_schema` does.
+/// \param options the password, where it is not in the URL; the other options do not matter.
+/// \return false where everything was there already, as this version has it.
+/// \throws holdfast::error as `fence_schema`, and errc::unavailable, errc::permission_denied,
+///         errc::exhausted; errc::foreign_store if something else has one of the names.
+HOLDFAST_EXPORT bool apply_fence_schema(std::string_view url, const client_options& options = {});
+
 }  // namespace holdfast

@@ -113,6 +113,12 @@ bool apply_schema(std::string_view url, const client_options& options) {
   return stores::schema_of(store_url{url}, options).provide();
 }
 
+std::string fence_schema(std::string_view url) { return stores::fences_of(store_url{url}, {}).text; }
+
+bool apply_fence_schema(std::string_view url, const client_options& options) {
+  return stores::fences_of(store_url{url}, options).provide();
+}
+
 std::string_view version() noexcept { return HOLDFAST_VERSION; }
 
 std::vector<std::string_view> schemes() { return stores::known_schemes(); }

@@ -19,35 +19,37 @@ struct entry {
   std::unique_ptr<tickets::link> (*open)(store_url&, const client_options&, runtime::event_loop&);
   std::vector<finding> (*diagnose)(store_url&, const client_options&);
   database_schema (*schema_of)(store_url&, const client_options&) = nullptr;  // of stores in database servers
+  database_schema (*fences_of)(store_url&,
+                               const client_options&) = nullptr;  // where data can be beside locks
   [[nodiscard]] constexpr bool is_in_server() const { return scheme != "memory" && scheme != "sqlite"; }
 };
 
 constexpr auto entries = std::to_array<entry>({
     {"memory", open_memory, diagnose_memory},
 #ifdef HOLDFAST_WITH_SQLITE
-    {"sqlite", open_sqlite, diagnose_sqlite},
+    {"sqlite", open_sqlite, diagnose_sqlite, nullptr, fences_of_sqlite},
 #endif
 #ifdef HOLDFAST_WITH_REDIS
-    {"redis", open_redis, diagnose_redis},
-    {"rediss", open_redis, diagnose_redis},
-    {"redis+sentinel", open_redis, diagnose_redis},
-    {"rediss+sentinel", open_redis, diagnose_redis},
-    {"redis+cluster", open_redis, diagnose_redis},
-    {"rediss+cluster", open_redis, diagnose_redis},
-    {"redlock", open_redis, diagnose_redis},
-    {"redlocks", open_redis, diagnose_redis},
-    {"unix", open_redis, diagnose_redis},
+    {"redis", open_redis, diagnose_redis, nullptr, fences_of_redis},
+    {"rediss", open_redis, diagnose_redis, nullptr, fences_of_redis},
+    {"redis+sentinel", open_redis, diagnose_redis, nullptr, fences_of_redis},
+    {"rediss+sentinel", open_redis, diagnose_redis, nullptr, fences_of_redis},
+    {"redis+cluster", open_redis, diagnose_redis, nullptr, fences_of_redis},
+    {"rediss+cluster", open_redis, diagnose_redis, nullptr, fences_of_redis},
+    {"redlock", open_redis, diagnose_redis, nullptr, fences_of_redis},
+    {"redlocks", open_redis, diagnose_redis, nullptr, fences_of_redis},
+    {"unix", open_redis, diagnose_redis, nullptr, fences_of_redis},
 #endif
 #ifdef HOLDFAST_WITH_ZOOKEEPER
     {"zk", open_zookeeper, diagnose_zookeeper},
 #endif
 #ifdef HOLDFAST_WITH_POSTGRESQL
-    {"postgresql", open_postgresql, diagnose_postgresql, schema_of_postgresql},
-    {"postgres", open_postgresql, diagnose_postgresql, schema_of_postgresql},
+    {"postgresql", open_postgresql, diagnose_postgresql, schema_of_postgresql, fences_of_postgresql},
+    {"postgres", open_postgresql, diagnose_postgresql, schema_of_postgresql, fences_of_postgresql},
 #endif
 #ifdef HOLDFAST_WITH_MARIADB
-    {"mariadb", open_mariadb, diagnose_mariadb, schema_of_mariadb},
-    {"mysql", open_mariadb, diagnose_mariadb, schema_of_mariadb},
+    {"mariadb", open_mariadb, diagnose_mariadb, schema_of_mariadb, fences_of_mariadb},
+    {"mysql", open_mariadb, diagnose_mariadb, schema_of_mariadb, fences_of_mariadb},
 #endif
 });
 
@@ -71,6 +73,14 @@ void require_password(const store_url& url, const client_options& options) {
       "--password-file or HOLDFAST_PASSWORD");
 }
 
+database_schema with_password(const store_url& url, const client_options& options, database_schema known) {
+  known.provide = [url, options, provide = std::move(known.provide)] {
+    require_password(url, options);
+    return provide();
+  };
+  return known;
+}
+
 }  // namespace
 
 std::unique_ptr<tickets::link> open(store_url url, const client_options& options, runtime::event_loop& on) {
@@ -79,25 +89,30 @@ std::unique_ptr<tickets::link> open(store_url url, const client_options& options
 }
 
 database_schema schema_of(store_url url, const client_options& options) {
-  const entry& found = entry_of(url);
-  if (found.schema_of != nullptr) {
-    database_schema known = found.schema_of(url, options);
-    known.provide = [url, options, provide = std::move(known.provide)] {
-      require_password(url, options);
-      return provide();
-    };
-    return known;
-  }
-  throw error{errc::invalid_argument, url.masked() + " has no schema: only stores in database servers do"};
+  const auto read = entry_of(url).schema_of;
+  if (read == nullptr)
+    throw error{errc::invalid_argument, url.masked() + " has no schema: only stores in database servers do"};
+  return with_password(url, options, read(url, options));
 }
 
-database_schema make_schema(const store_url& url, std::string text, std::function<bool(int stop)> provide) {
-  return {std::move(text), [provide = std::move(provide), masked_url = url.masked()] {
+database_schema fences_of(store_url url, const client_options& options) {
+  const auto read = entry_of(url).fences_of;
+  if (read == nullptr) {
+    throw error{errc::invalid_argument,
+                url.masked() + " has no fences: PostgreSQL, MariaDB, SQLite and Redis check fencing tokens"};
+  }
+  return with_password(url, options, read(url, options));
+}
+
+database_schema make_schema(const store_url& url, std::string_view subject, std::string text,
+                            std::function<bool(int stop)> provide) {
+  return {std::move(text), [provide = std::move(provide), masked_url = url.masked(), subject] {
             const runtime::wakeup_fd never;
             try {
               return provide(never.descriptor());
             } catch (const runtime::connection_error& c) {
-              throw error{c.reason.code, "cannot make the tables of " + masked_url + ": " + c.reason.message};
+              throw error{c.reason.code, "cannot make the " + std::string{subject} + " of " + masked_url +
+                                             ": " + c.reason.message};
             }
           }};
 }

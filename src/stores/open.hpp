@@ -28,6 +28,10 @@ struct database_schema {
 /// \throws holdfast::error, errc::invalid_argument where the store needs none.
 [[nodiscard]] database_schema schema_of(store_url url, const client_options& options);
 
+/// What a resource beside the store of a URL needs to check fencing tokens.
+/// \throws holdfast::error, errc::invalid_argument where there is none for such a store.
+[[nodiscard]] database_schema fences_of(store_url url, const client_options& options);
+
 /// Whether the store of a URL keeps the conditions of its guarantees: see holdfast::diagnose.
 /// \throws holdfast::error.
 [[nodiscard]] std::vector<finding> diagnose(store_url url, const client_options& options);

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stores/open.hpp"
@@ -35,10 +36,16 @@ std::vector<finding> diagnose_mariadb(store_url& url, const client_options& opti
 /// Likewise, the schema of a store in a database server.
 stores::database_schema schema_of_postgresql(store_url& url, const client_options& options);
 stores::database_schema schema_of_mariadb(store_url& url, const client_options& options);
-/// Makes the schema of such a store.
+/// Likewise, what a resource beside the store needs to check fencing tokens.
+stores::database_schema fences_of_sqlite(store_url& url, const client_options& options);
+stores::database_schema fences_of_redis(store_url& url, const client_options& options);
+stores::database_schema fences_of_postgresql(store_url& url, const client_options& options);
+stores::database_schema fences_of_mariadb(store_url& url, const client_options& options);
+/// Makes either of them.
+/// \param subject names it in errors, in static storage: "tables".
 /// \param provide creates the tables; gives up as soon as the descriptor can be read.
 ///        \throws runtime::connection_error.
-stores::database_schema make_schema(const store_url& url, std::string text,
+stores::database_schema make_schema(const store_url& url, std::string_view subject, std::string text,
                                     std::function<bool(int stop)> provide);
 
 }  // namespace holdfast::stores

@@ -133,6 +133,30 @@ TEST_P(schema_command, says_where_nobody_answers) {
   EXPECT_THAT(said.err, Not(HasSubstr("secret")));
 }
 
+TEST_P(schema_command, makes_fences_once_and_prints_them_for_the_servers_own_client) {
+  const auto said = holdfast({"schema", place().url(), "--fences"});
+  EXPECT_EQ(said.status, 0) << said.err;
+  EXPECT_EQ(place().tables(), 0);  // only printed
+  write_file(file("fences.sql"), said.out);
+  for (int i = 0; i < 2; ++i) {
+    process its_client{scratch_, place().client_of(file("fences.sql")), {}};
+    const auto ran = its_client.wait();
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_EQ(ran.out + ran.err, "");
+  }
+  EXPECT_EQ(place().tables(), 1);
+  EXPECT_THAT(holdfast({"schema", place().url(), "--fences", "--apply"}).out,
+              HasSubstr(": the fences exist already"));
+  const auto as_json = parse_lines(holdfast({"schema", place().url(), "--fences", "--json"}).out);
+  ASSERT_EQ(as_json.size(), 1U);
+  EXPECT_EQ(as_json[0]["schema"], said.out);
+}
+
+TEST_P(schema_command, lets_nobody_make_fences_without_the_right) {
+  EXPECT_EQ(holdfast({"schema", place().url_of_worker(), "--fences", "--apply"}).status, 77);
+  EXPECT_EQ(place().tables(), 0);
+}
+
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(schema_command);
 INSTANTIATE_TEST_SUITE_P(on, schema_command, testing::ValuesIn(schema_kinds()),
                          [](const auto& of) { return of.param.scheme; });

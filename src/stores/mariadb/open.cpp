@@ -148,8 +148,14 @@ std::vector<finding> diagnose_mariadb(store_url& url, const client_options& opti
 stores::database_schema schema_of_mariadb(store_url& url, const client_options& options) {
   mariadb::settings s = settings_of(url, options);
   s.create = true;  // a schema is made on request
-  return make_schema(url, sql::mariadb::script(s.names()),
+  return make_schema(url, "tables", sql::mariadb::script(s.names()),
                      [s](int stop) { return mariadb::provide(s, stop); });
+}
+
+stores::database_schema fences_of_mariadb(store_url& url, const client_options& options) {
+  const mariadb::settings s = settings_of(url, options);
+  return make_schema(url, "fences", sql::mariadb::fence_script(sql::fences_in(s.schema, '`')),
+                     [s](int stop) { return mariadb::provide_fences(s, stop); });
 }
 
 }  // namespace holdfast::stores

@@ -164,8 +164,18 @@ stores::database_schema schema_of_postgresql(store_url& url, const client_option
   s.create = s.renew = true;  // `holdfast schema --apply` always makes the schema
   s.lockers = lockers;
   s.lookers = lookers;
-  return make_schema(url, sql::postgresql::script(s.names, s.lockers, s.lookers, s.owner),
+  return make_schema(url, "tables", sql::postgresql::script(s.names, s.lockers, s.lookers, s.owner),
                      [s](int stop) { return postgresql::provide(s, stop); });
+}
+
+stores::database_schema fences_of_postgresql(store_url& url, const client_options& options) {
+  const auto callers = take_roles(url, "grant_lock");
+  postgresql::settings s = settings_of(url, options);
+  s.names = sql::fences_in(s.names.schema(), '"');
+  s.fences = true;
+  s.lockers = callers;
+  return make_schema(url, "fences", sql::postgresql::fence_script(s.names, s.lockers, s.owner),
+                     [s](int stop) { return postgresql::provide_fences(s, stop); });
 }
 
 }  // namespace holdfast::stores

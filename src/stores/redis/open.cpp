@@ -5,7 +5,9 @@
 #include "stores/quorum/link/quorum_link.hpp"
 #include "stores/redis/link/cluster/cluster_link.hpp"
 #include "stores/redis/link/diagnosis.hpp"
+#include "stores/redis/link/fence_library.hpp"
 #include "stores/redis/link/link.hpp"
+#include "stores/redis/protocol/scripts.hpp"
 #include "stores/redis/protocol/sentinel_replies.hpp"
 #include "stores/scheme.hpp"
 
@@ -217,6 +219,19 @@ std::unique_ptr<tickets::link> open_redis(store_url& url, const client_options& 
 
 std::vector<finding> diagnose_redis(store_url& url, const client_options& options) {
   return redis::diagnose(settings_of(url, options), options.locks().ttl() + options.locks().grace());
+}
+
+stores::database_schema fences_of_redis(store_url& url, const client_options& options) {
+  const redis::settings s = settings_of(url, options);
+  if (s.is_quorum()) {
+    throw error{
+        errc::invalid_argument,
+        url.masked() +
+            " has no fences, because data is not in a majority of servers; give the URL of the server "
+            "that has the data, redis://HOST"};
+  }
+  return make_schema(url, "fences", std::string{redis::text::fence_library},
+                     [s](int stop) { return redis::provide_library(s, redis::text::fence_library, stop); });
 }
 
 }  // namespace holdfast::stores

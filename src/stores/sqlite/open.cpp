@@ -2,8 +2,10 @@
 
 #include "stores/scheme.hpp"
 #include "stores/sqlite/link/diagnosis.hpp"
+#include "stores/sqlite/link/fences.hpp"
 #include "stores/sqlite/link/link.hpp"
 #include "stores/sqlite/link/place.hpp"
+#include "stores/sqlite/protocol/script.hpp"
 #include "stores/table_name.hpp"
 
 namespace holdfast::stores {
@@ -69,6 +71,11 @@ std::vector<finding> diagnose_sqlite(store_url& url, const client_options&) {
   using namespace std::chrono_literals;
   const choice made = choice_of(url);
   return sqlite::diagnose(made.file.path, made.file.names, {made.anywhere, made.is_default}, 2s);
+}
+
+stores::database_schema fences_of_sqlite(store_url& url, const client_options&) {
+  const choice made = choice_of(url);
+  return {sql::fence_script(), [path = made.file.path] { return sqlite::provide_fences(path); }};
 }
 
 }  // namespace holdfast::stores

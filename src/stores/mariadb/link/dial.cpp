@@ -163,6 +163,25 @@ class opening {
     return provide_tables(existing::replaced);
   }
 
+  /// \return whether it has made or changed anything.
+  [[nodiscard]] bool provide_fences() {
+    begin();
+    check_server();
+    const sql::naming names = sql::fences_in(to_.schema, '`');
+    const std::string place = "_schema = '" + to_.schema + "' AND ";
+    ask("SELECT table_comment AS said FROM information_schema.tables WHERE table" + place + "table_name = '" +
+        names.bare("fences") +
+        "' UNION ALL SELECT routine_comment FROM information_schema.routines WHERE routine" + place +
+        "routine_type = 'PROCEDURE' AND routine_name = '" + names.bare("fence") + "' ORDER BY said");
+    if (column_ == sql::mariadb::fence_comments()) return false;
+    if (!std::ranges::all_of(column_, [](const auto& said) { return said.starts_with("Holdfast fence"); })) {
+      throw sql::permanent(errc::foreign_store, "the table " + names.quoted("fences") + " or the procedure " +
+                                                    names.quoted("fence") + " is not Holdfast's");
+    }
+    make(sql::mariadb::fences_of(names), existing::replaced);
+    return true;
+  }
+
   /// Reads what the server says of itself and of the store; changes and locks nothing, and calls no procedure
   /// that is not Holdfast's.
   [[nodiscard]] std::vector<finding> examine() {
@@ -568,8 +587,22 @@ class opening {
   /// Several clients may do this at once: each statement keeps existing objects, or replaces them by the
   /// same.
   void make_tables(existing procedures_there) {
+    try {
+      make(sql::mariadb::schema_of(names_, procedures_there), procedures_there);
+    } catch (const connection_error& c) {
+      if (c.reason.code != errc::permission_denied) throw;
+      throw sql::permanent(
+          errc::permission_denied,
+          "there is no lock table " + names_.plain() +
+              " whose procedures this user may call, and the user may not create one; grant the procedures, "
+              "or run as a user with the rights: holdfast schema URL --apply (" +
+              c.reason.message + ")");
+    }
+  }
+
+  void make(const std::vector<std::string>& statements, existing procedures_there) {
     constexpr unsigned is_there = 1304;
-    for (const std::string& statement : sql::mariadb::schema_of(names_, procedures_there)) {
+    for (const std::string& statement : statements) {
       auto refused = try_to_ask(statement);
       if (refused && refused->number == is_there) {
         if (procedures_there == existing::kept) continue;
@@ -577,15 +610,7 @@ class opening {
             sql::mariadb::procedure_in(statement));  // MySQL cannot replace a procedure
         refused = try_to_ask(statement);
       }
-      if (!refused) continue;
-      const connection_error refusal = refused->refusal();
-      if (refusal.reason.code != errc::permission_denied) throw refused->refusal();
-      throw sql::permanent(
-          errc::permission_denied,
-          "there is no lock table " + names_.plain() +
-              " whose procedures this user may call, and the user may not create one; grant the procedures, "
-              "or run as a user with the rights: holdfast schema URL --apply (" +
-              refusal.reason.message + ")");
+      if (refused) throw refused->refusal();
     }
   }
 
@@ -675,6 +700,11 @@ std::unique_ptr<sql::connection> dial(const settings& to, const owner_id& client
   auto made = std::make_unique<connection>(way.run(former, make), client, to.names());
   if (way.is_bare()) made->expect_nothing();
   return made;
+}
+
+bool provide_fences(const settings& to, int stop) {
+  const owner_id nobody = owner_id::random();
+  return opening{to, nobody, role::calls, stop}.provide_fences();
 }
 
 bool provide(const settings& to, int stop) {

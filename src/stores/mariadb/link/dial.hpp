@@ -62,6 +62,10 @@ enum class role : std::uint8_t {
 /// \return whether it has made any. \throws runtime::connection_error.
 [[nodiscard]] bool provide(const settings& to, int stop);
 
+/// Makes the table of fences and its procedure, or replaces the procedure by that of this version.
+/// \return whether anything was missing or different. \throws runtime::connection_error.
+[[nodiscard]] bool provide_fences(const settings& to, int stop);
+
 /// Asks the server of a URL about itself and the store, over a connection of its own. Blocks.
 /// \throws runtime::connection_error if it does not let this user in.
 [[nodiscard]] std::vector<finding> diagnose(const settings& of);

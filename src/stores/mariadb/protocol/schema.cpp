@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 
 #include "stores/mariadb/protocol/texts.hpp"
 
@@ -45,6 +46,28 @@ void spell_out(std::string& statement) {
   replace_all(statement, "{FOREVER}", std::to_string(forever.count()));
 }
 
+/// Has a statement replace an existing procedure. MySQL, which cannot, reads the change as a comment.
+void make_replacing(std::string& statement) {
+  constexpr std::string_view kept = "CREATE PROCEDURE IF NOT EXISTS";
+  statement.replace(statement.find(kept), kept.size(), "CREATE /*M! OR REPLACE */ PROCEDURE");
+}
+
+/// For the server's command line client.
+std::string script_of(std::initializer_list<std::vector<std::string>> parts) {
+  constexpr std::string_view end = "$$\n";  // does not occur in the statements, which contain semicolons
+  std::string all = "DELIMITER $$\n";
+  for (const auto& statements : parts) {
+    for (const std::string& statement : statements) {
+      all.append("\n").append(statement, 0, statement.find_last_not_of('\n') + 1).append("\n").append(end);
+    }
+  }
+  return all += "\nDELIMITER ;\n";
+}
+
+std::string fence_comment() {
+  return "Holdfast fence 1 " + fingerprint_of(std::to_array<std::string_view>({text::fence}));
+}
+
 }  // namespace
 
 std::vector<std::string> schema_of(const naming& names, existing procedures_there) {
@@ -54,11 +77,7 @@ std::vector<std::string> schema_of(const naming& names, existing procedures_ther
     const std::string plain{procedure_comment};
     const std::string mark = "COMMENT '" + plain + std::to_string(layout) + '\'';
     statement.replace(statement.find(mark), mark.size(), "COMMENT '" + current_comment() + '\'');
-    constexpr std::string_view kept = "CREATE PROCEDURE IF NOT EXISTS";
-    // MySQL, which cannot replace a procedure, reads this as a comment.
-    constexpr std::string_view replaced = "CREATE /*M! OR REPLACE */ PROCEDURE";
-    if (procedures_there == existing::replaced)
-      statement.replace(statement.find(kept), kept.size(), replaced);
+    if (procedures_there == existing::replaced) make_replacing(statement);
   }
   for (std::string& statement : all) {
     statement = names.fill(statement);
@@ -72,18 +91,28 @@ std::string current_comment() {
 }
 
 std::string script(const naming& names) {
-  constexpr std::string_view end = "$$\n";  // does not occur in the statements, which contain semicolons
-  std::string all = "DELIMITER $$\n";
   std::string guard{text::guard};
   replace_all(guard, "{SCHEMA}", names.schema());
   replace_all(guard, "{LAYOUT}", names.bare("layout"));
-  for (const auto& statements : {session_settings(), texts_of(guard), schema_of(names, existing::replaced)}) {
-    for (const std::string& statement : statements) {
-      all.append("\n").append(statement, 0, statement.find_last_not_of('\n') + 1).append("\n").append(end);
-    }
-  }
-  return all += "\nDELIMITER ;\n";
+  return script_of({session_settings(), texts_of(guard), schema_of(names, existing::replaced)});
 }
+
+std::vector<std::string> fences_of(const naming& names) {
+  std::vector<std::string> all = texts_of(text::fences);
+  std::string& procedure = all.emplace_back(text::fence);
+  make_replacing(procedure);
+  replace_all(procedure, "'Holdfast fence 1'", '\'' + fence_comment() + '\'');
+  for (std::string& statement : all) {
+    statement = names.fill(statement);
+    replace_all(statement, "{FENCED}", std::to_string(fenced_error));
+    replace_all(statement, "{INVALID}", std::to_string(no_fence_error));
+  }
+  return all;
+}
+
+std::vector<std::string> fence_comments() { return {fence_comment(), "Holdfast fences 1"}; }
+
+std::string fence_script(const naming& names) { return script_of({session_settings(), fences_of(names)}); }
 
 std::vector<std::string> session_settings() { return texts_of(text::session); }
 

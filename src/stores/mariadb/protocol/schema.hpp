@@ -29,6 +29,18 @@ enum class existing : std::uint8_t { kept, replaced };
 /// As `schema_of`, with replaced procedures and the session's settings, for the server's command line client.
 [[nodiscard]] std::string script(const naming& names);
 
+/// Returns the statements that make the table of fences and its procedure, likewise.
+/// \param names of `fences_in`.
+[[nodiscard]] std::vector<std::string> fences_of(const naming& names);
+/// The comments of that table and of that procedure, as this Holdfast makes them, sorted.
+[[nodiscard]] std::vector<std::string> fence_comments();
+/// As `fences_of`, for the server's command line client, as `script` does.
+[[nodiscard]] std::string fence_script(const naming& names);
+/// The numbers of the errors of that procedure, all with the SQLSTATE 45000: an older token; no name, no
+/// token.
+inline constexpr unsigned fenced_error = 45001;
+inline constexpr unsigned no_fence_error = 45002;
+
 /// The settings of a session, to be sent first, one by one.
 [[nodiscard]] std::vector<std::string> session_settings();
 

@@ -142,6 +142,21 @@ class opening {
     return made;
   }
 
+  /// \return whether it has made or changed anything.
+  [[nodiscard]] bool provide_fences() {
+    connect();
+    check_server();
+    ask(session_settings);
+    ask("BEGIN");
+    await_makers();
+    const std::string before = definitions();
+    ask(pg::fences(names_, to_.owner));
+    const bool changed = definitions() != before;
+    for (const std::string& each : to_.lockers) ask(pg::fence_grants(names_, each));
+    ask("COMMIT");
+    return changed;
+  }
+
   /// Reads what the server says of itself and of the store; changes and locks nothing, and calls no routine
   /// of an untrusted role.
   ///
@@ -336,7 +351,8 @@ class opening {
   void settle_names(const std::string& path) {
     ask("SET search_path = pg_catalog, pg_temp; SET quote_all_identifiers = off");
     if (!names_.schema().empty()) return;
-    const std::string schema = text(schema_query, {path, names_.bare("locks"), names_.bare("layout")});
+    const std::string schema =
+        text(schema_query, {path, start_of_names(), names_.bare(to_.fences ? "fence" : "layout")});
     if (schema.empty()) {
       // Another session of this library has left its own search_path in what the pooler has given to this
       // one.
@@ -552,8 +568,11 @@ class opening {
         "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
         "JOIN pg_attribute a ON a.attrelid = c.oid "
         "WHERE n.nspname = $1 AND starts_with(c.relname, $2) AND a.attnum > 0))",
-        {names_.schema(), names_.bare("locks")});
+        {names_.schema(), start_of_names()});
   }
+
+  /// Of the tables and routines; it is a name of one of them.
+  [[nodiscard]] std::string start_of_names() const { return names_.bare(to_.fences ? "fence" : "locks"); }
 
   // ---- for the doctor
 
@@ -612,6 +631,10 @@ std::unique_ptr<sql::connection> dial(const settings& to, const owner_id& client
   auto made = std::make_unique<connection>(std::move(ready), client, session.names(), to.idle_limit);
   if (session.is_bare()) made->expect_nothing();
   return made;
+}
+
+bool provide_fences(const settings& to, int stop) {
+  return opening{to, owner_id::random(), stop}.provide_fences();
 }
 
 bool provide(const settings& to, int stop) { return opening{to, owner_id::random(), stop}.provide(); }

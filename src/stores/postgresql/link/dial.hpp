@@ -22,10 +22,11 @@ struct settings {
   std::map<std::string, std::string> connection;  // libpq's own parameters, by their names
   runtime::password password;                     // in place of one among them
   sql::naming names{"", "holdfast_locks", '"'};
-  std::string owner;   // a further role whose routines and tables are trusted
-  bool create = true;  // whether missing tables and routines are made
-  bool renew = false;  // whether routines of the same revision are replaced by those of this version
-  std::vector<std::string> lockers{};             // roles that get the right to lock
+  bool fences = false;  // the names are those of fences
+  std::string owner;    // a further role whose routines and tables are trusted
+  bool create = true;   // whether missing tables and routines are made
+  bool renew = false;   // whether routines of the same revision are replaced by those of this version
+  std::vector<std::string> lockers{};             // roles that get the right to lock, or to call the fence
   std::vector<std::string> lookers{};             // roles that get the right to look
   duration idle_limit = std::chrono::minutes{1};  // how long an idle session continues to listen
   bool pooled = false;                            // through a pooler that keeps a session for one client
@@ -46,6 +47,11 @@ struct settings {
 /// Makes the tables and routines if they are missing, and does nothing else.
 /// \return whether it has made any. \throws runtime::connection_error.
 [[nodiscard]] bool provide(const settings& to, int stop);
+
+/// Makes the table of fences and its routine, or replaces the routine by that of this version, and grants the
+/// right to call it.
+/// \return whether anything was missing or different. \throws runtime::connection_error.
+[[nodiscard]] bool provide_fences(const settings& to, int stop);
 
 /// Asks the server of a URL about itself and the store, over a connection of its own. Blocks.
 /// \throws runtime::connection_error if it does not let this user in.

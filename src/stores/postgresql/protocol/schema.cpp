@@ -59,6 +59,52 @@ std::string literal(std::string_view text) {
   return all + '\'';
 }
 
+std::string owners_of(const naming& names, std::string_view tables, std::string_view routines) {
+  std::string all{text::owners};
+  replace_all(all, "{SCHEMA}", literal(names.schema()));
+  replace_all(all, "{TABLES}", literal(tables));
+  replace_all(all, "{ROUTINES}", literal(routines));
+  return all;
+}
+
+/// Fills in the refusal of what belongs to others.
+void spell_out_trust(std::string& all, std::string_view owners, std::string_view owner) {
+  replace_all(all, "{TRUST}", text::trust);
+  replace_all(all, "{OWNERS}", owners);
+  replace_all(all, "{OWNER}", literal(owner));
+  replace_all(all, "{STRANGER}", stranger_state);
+  replace_all(all, "{ADVICE}", stranger_advice);
+}
+
+/// The right to execute functions, and to find them.
+std::string grant_execute(const naming& names, std::string_view role, std::string_view functions) {
+  const bool everybody = role == "public";
+  const std::string grantee = everybody ? "PUBLIC" : '"' + std::string{role} + '"';
+  const std::string schema = '"' + names.schema() + '"';
+  std::string all = "DO $$ BEGIN\n  IF NOT has_schema_privilege('" + std::string{role} + "', '" +
+                    names.schema() + "', 'USAGE') THEN GRANT USAGE ON SCHEMA " + schema + " TO " + grantee +
+                    "; END IF;\nEND $$;\n";
+  return all.append("GRANT EXECUTE ON FUNCTION\n  ")
+      .append(functions)
+      .append("\nTO ")
+      .append(grantee)
+      .append(";\n");
+}
+
+/// A file for psql: one transaction, which excludes others of its kind.
+std::string file_of(std::string_view title, const naming& names, std::string_view statements) {
+  std::string all{title};
+  return all
+      .append(
+          "BEGIN;\nSET LOCAL client_min_messages = warning;\nSET LOCAL search_path = pg_catalog, pg_temp;\n"
+          "SET LOCAL quote_all_identifiers = off;\n"
+          "DO $$ BEGIN PERFORM pg_advisory_xact_lock(")
+      .append(making_key(names))
+      .append("); END $$;\n\n")
+      .append(statements)
+      .append("\nCOMMIT;\n");
+}
+
 /// Rows of a VALUES list: a routine's signature, and who may execute it.
 std::string signatures(const naming& names) {
   constexpr auto access_names = std::to_array<std::string_view>({"part", "look", "lock", "all"});
@@ -96,21 +142,13 @@ std::string bare_routines(const naming& names, access from, access upto) {
 }
 
 std::string owners(const naming& names) {
-  std::string all{text::owners};
-  replace_all(all, "{SCHEMA}", literal(names.schema()));
-  replace_all(all, "{TABLES}", literal(bare_tables(names)));
-  replace_all(all, "{ROUTINES}", literal(bare_routines(names, access::part, access::all)));
-  return all;
+  return owners_of(names, bare_tables(names), bare_routines(names, access::part, access::all));
 }
 
 std::string schema(const naming& names, std::string_view owner) {
   std::string all;
   for (const std::string_view file : files) all.append(all.empty() ? "" : "\n").append(names.fill(file));
-  replace_all(all, "{TRUST}", text::trust);
-  replace_all(all, "{OWNERS}", owners(names));
-  replace_all(all, "{OWNER}", literal(owner));
-  replace_all(all, "{STRANGER}", stranger_state);
-  replace_all(all, "{ADVICE}", stranger_advice);
+  spell_out_trust(all, owners(names), owner);
   replace_all(all, "{SIGNATURES}", signatures(names));
   for (const auto& each : routines) {
     if (each.name == "acquire") replace_all(all, "{ACQUIRE}", literal(signature_of(each, names)));
@@ -130,17 +168,27 @@ std::string schema(const naming& names, std::string_view owner) {
 }
 
 std::string grants(const naming& names, std::string_view role, access to) {
-  const bool everybody = role == "public";
-  const std::string grantee = everybody ? "PUBLIC" : '"' + std::string{role} + '"';
-  const std::string schema = '"' + names.schema() + '"';
-  std::string all = "DO $$ BEGIN\n  IF NOT has_schema_privilege('" + std::string{role} + "', '" +
-                    names.schema() + "', 'USAGE') THEN GRANT USAGE ON SCHEMA " + schema + " TO " + grantee +
-                    "; END IF;\nEND $$;\n";
-  return all.append("GRANT EXECUTE ON FUNCTION\n  ")
-      .append(functions(names, access::look, to))
-      .append("\nTO ")
-      .append(grantee)
-      .append(";\n");
+  return grant_execute(names, role, functions(names, access::look, to));
+}
+
+std::string fences(const naming& names, std::string_view owner) {
+  std::string all = names.fill(text::fences);
+  spell_out_trust(all, owners_of(names, names.bare("fences"), names.bare("fence") + "(text, bigint)"), owner);
+  replace_all(all, "{FENCED}", fenced_state);
+  return all;
+}
+
+std::string fence_grants(const naming& names, std::string_view role) {
+  return grant_execute(names, role, names.quoted("fence") + "(text, bigint)");
+}
+
+std::string fence_script(const naming& names, const std::vector<std::string>& callers,
+                         std::string_view owner) {
+  const naming placed = names.schema().empty() ? names.in("public") : names;
+  std::string statements = fences(placed, owner);
+  for (const std::string& each : callers) statements.append("\n").append(fence_grants(placed, each));
+  return file_of("-- Where resources in the schema " + placed.schema() + " check fencing tokens.\n", placed,
+                 statements);
 }
 
 bool is_plain_role(std::string_view name) {
@@ -151,17 +199,11 @@ bool is_plain_role(std::string_view name) {
 std::string script(const naming& names, const std::vector<std::string>& lockers,
                    const std::vector<std::string>& lookers, std::string_view owner) {
   const naming placed = names.schema().empty() ? names.in("public") : names;
-  std::string all = "-- Where Holdfast keeps the locks of " + placed.plain() + ": tables and routines.\n";
-  all.append(
-         "BEGIN;\nSET LOCAL client_min_messages = warning;\nSET LOCAL search_path = pg_catalog, pg_temp;\n"
-         "SET LOCAL quote_all_identifiers = off;\n"
-         "DO $$ BEGIN PERFORM pg_advisory_xact_lock(")
-      .append(making_key(placed))
-      .append("); END $$;\n\n")
-      .append(schema(placed, owner));
-  for (const std::string& each : lockers) all.append("\n").append(grants(placed, each, access::lock));
-  for (const std::string& each : lookers) all.append("\n").append(grants(placed, each, access::look));
-  return all.append("\nCOMMIT;\n");
+  std::string statements = schema(placed, owner);
+  for (const std::string& each : lockers) statements.append("\n").append(grants(placed, each, access::lock));
+  for (const std::string& each : lookers) statements.append("\n").append(grants(placed, each, access::look));
+  return file_of("-- Where Holdfast keeps the locks of " + placed.plain() + ": tables and routines.\n",
+                 placed, statements);
 }
 
 std::string statement_of(const sql::call& call, const naming& names) {

@@ -84,6 +84,9 @@ inline constexpr std::int64_t revision_number = 2;
 [[nodiscard]] std::string owners(const naming& names);
 /// The SQLSTATE with which `schema` refuses, and the end of the message about an object of an untrusted role.
 inline constexpr std::string_view stranger_state = "HF001";
+/// The SQLSTATE with which the routine of the fences refuses an older token. The standard leaves classes that
+/// begin with I to Z to implementations.
+inline constexpr std::string_view fenced_state = "XHF01";
 inline constexpr std::string_view stranger_advice =
     ", who is neither this user, nor a superuser, nor the owner of the database; Holdfast runs nothing of "
     "it. Name another table with table=, or trust that role with owner=";
@@ -100,6 +103,15 @@ inline constexpr std::string_view stranger_advice =
 /// \param lockers, lookers roles that get the rights. \param owner see `schema`.
 [[nodiscard]] std::string script(const naming& names, const std::vector<std::string>& lockers = {},
                                  const std::vector<std::string>& lookers = {}, std::string_view owner = {});
+
+/// Returns the statements that make the table of fences and its routine, for one transaction.
+/// \param names of `fences_in`, with a schema. \param owner see `schema`.
+[[nodiscard]] std::string fences(const naming& names, std::string_view owner);
+/// Returns the statements that let a role call the routine of the fences. \param role as in `grants`.
+[[nodiscard]] std::string fence_grants(const naming& names, std::string_view role);
+/// Returns the same as a file for psql, as `script` does. \param callers roles that get the right.
+[[nodiscard]] std::string fence_script(const naming& names, const std::vector<std::string>& callers = {},
+                                       std::string_view owner = {});
 
 /// Returns the call of a routine as a statement, with its parameters as $1, $2, ….
 [[nodiscard]] std::string statement_of(const sql::call& call, const naming& names);

@@ -58,4 +58,9 @@ class naming {
   char quote_;
 };
 
+/// The objects of fences in a schema, "holdfast_fences" and "holdfast_fence", whatever the lock table's name.
+[[nodiscard]] inline naming fences_in(std::string schema, char quote) {
+  return {std::move(schema), "holdfast", quote};
+}
+
 }  // namespace holdfast::sql

@@ -41,6 +41,14 @@ std::vector<script> scripts(const naming& names) {
   };
 }
 
+std::vector<statement> fences() { return statements_of(text::fences, fences_in("", '"')); }
+
+std::string fence_script() {
+  std::string all = "-- Where resources in this file check fencing tokens.\nBEGIN IMMEDIATE;\n\n";
+  for (const statement& each : fences()) all += each.text;
+  return all + "\nCOMMIT;\n";
+}
+
 bool is_answer(std::string_view label) {
   return label != "tell" && label != "next" && label != "find" && label != "due";
 }

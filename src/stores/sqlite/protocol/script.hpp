@@ -27,6 +27,11 @@ struct script {
 /// The statements of a file for these tables.
 [[nodiscard]] std::vector<statement> statements_of(std::string_view file, const naming& names);
 
+/// The statements that make the table of fences and its triggers, in their order, for one transaction.
+[[nodiscard]] std::vector<statement> fences();
+/// The same as a file for the command line client of SQLite.
+[[nodiscard]] std::string fence_script();
+
 /// Whether a query's rows are those of the routine. Others are for later statements or the link alone.
 [[nodiscard]] bool is_answer(std::string_view label);
 

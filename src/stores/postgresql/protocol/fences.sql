@@ -1,0 +1,45 @@
+-- What a resource in this database needs to check fencing tokens; run in one transaction.
+
+CREATE TABLE IF NOT EXISTS {fences} (
+  resource text COLLATE "C" PRIMARY KEY,  -- compared byte for byte
+  token    bigint NOT NULL                -- the largest seen
+) WITH (fillfactor = 50);
+
+DO $$ BEGIN
+  IF (SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ' ORDER BY attnum) FROM pg_attribute
+       WHERE attrelid = to_regclass('{fences}') AND attnum > 0 AND NOT attisdropped) <> 'resource text, token bigint'
+  THEN
+    RAISE EXCEPTION USING ERRCODE = '{STRANGER}', MESSAGE = 'the table {fences} is not Holdfast''s';
+  END IF;
+END $$;
+
+{TRUST}
+-- A transaction calls it first, in a statement of its own. It locks the row of the resource until the transaction ends, and
+-- raises {FENCED} if a larger token has been there. The row is locked also where the token stays as it is. A transaction
+-- that is REPEATABLE READ or SERIALIZABLE fails with 40001 where it has waited for another.
+CREATE OR REPLACE FUNCTION {fence}(in_resource text, in_token bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  seen bigint;
+BEGIN
+  IF in_resource IS NULL OR in_token IS NULL OR in_token <= 0 THEN
+    RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'a fence takes the name of a resource and a token above 0';
+  END IF;
+  INSERT INTO {fences} AS f (resource, token) VALUES (in_resource, in_token)
+  ON CONFLICT (resource) DO UPDATE SET token = excluded.token WHERE f.token <= excluded.token;
+  IF FOUND THEN
+    RETURN;
+  END IF;
+  SELECT f.token INTO seen FROM {fences} f WHERE f.resource = in_resource;
+  RAISE EXCEPTION USING ERRCODE = '{FENCED}',
+    MESSAGE = format('the fencing token %s is older than %s, the largest seen for "%s"', in_token, seen, in_resource),
+    HINT = 'The lease has ended, and another holder has been here since. Roll back, and acquire the lock again.';
+END $$;
+
+{TRUST}
+-- Nobody but the owner executes it until a role is granted more. Rights that were changed since stay as they are.
+DO $$ BEGIN
+  IF (SELECT proacl IS NULL FROM pg_proc WHERE oid = '{fence}(text, bigint)'::regprocedure) THEN
+    REVOKE EXECUTE ON FUNCTION {fence}(text, bigint) FROM PUBLIC;
+  END IF;
+END $$;
