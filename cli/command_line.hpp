@@ -28,9 +28,9 @@ struct print_command {
 };
 
 using any_command =
-    std::variant<run_command, elect_command, fence_command, leader_command, ls_command, names_command, show_command,
-                 wait_command, release_command, watch_command, why_command, doctor_command, top_command,
-                 serve_command, schema_command, bench_command, contender_command, print_command>;
+    std::variant<run_command, elect_command, fence_command, leader_command, ls_command, names_command,
+                 show_command, wait_command, release_command, watch_command, why_command, doctor_command,
+                 top_command, serve_command, schema_command, bench_command, contender_command, print_command>;
 
 /// Parses the arguments, without the program's name.
 /// \throws failure that names the mistake.
