@@ -84,8 +84,7 @@ std::unique_ptr<wire> node::connect(int stop) {
 }
 
 void node::on_connected() {
-  const std::vector<value> early = std::exchange(early_, {});
-  if (const notifications received = notifications_in({std::move(early)}); !received.empty()) {
+  if (const notifications received = notifications_in({std::exchange(early_, {})}); !received.empty()) {
     // With a kick: this thread need not drive the connection, and notifications may cause requests.
     const runtime::core_lock now{loop_};
     parent_.on_received(received);
