@@ -21,7 +21,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "database.hpp"
-#include <holdfast/async.hpp>
+#include <holdfast/async.hpp>  // for Boost.Asio; without it, no Boost is needed
 #include <holdfast/holdfast.hpp>
 
 namespace {
@@ -179,7 +179,7 @@ bool end_with_the_process(holdfast::client& locks, holdfast::mutex& nightly) {
 /// \return whether all calls did what the page says.
 bool run_all() {
   holdfast::client locks{holdfast::default_store()};  // HOLDFAST_STORE, else a file of this user
-  holdfast::mutex nightly{locks, "reports/nightly", holdfast::lock_options{}.ttl(10s)};
+  holdfast::mutex nightly{locks, "reports/nightly", holdfast::lock_options{}.wait_limit(1min)};
   holdfast::mutex stock{locks, "stock/sku-42"};
   database shop{":memory:"};
 
