@@ -64,6 +64,16 @@ TEST_F(mariadb_fences, refuse_an_older_token_and_admit_the_same) {
   EXPECT_EQ(outcome(*first_, fence("NULL", "6")), no_fence);
 }
 
+TEST_F(mariadb_fences, admit_no_number_that_is_too_large) {
+  for (const char* mode : {"'STRICT_ALL_TABLES'", "''"}) {
+    first_->ask(std::string{"SET sql_mode = "} + mode);
+    for (const char* token :
+         {"9223372036854775808", "18446744073709551616", "123456789012345678901234567890", "1e30", "'1e30'"})
+      EXPECT_NE(outcome(*first_, fence("'stock'", token)), 0U) << mode << ' ' << token;
+  }
+  EXPECT_EQ(seen("'stock'"), 0);
+}
+
 TEST_F(mariadb_fences, compare_names_byte_for_byte) {
   first_->ask("SET sql_mode = ''");  // a name that is too long is refused all the same
   for (const char* name :
@@ -127,6 +137,15 @@ TEST_F(mariadb_fences, are_made_once_and_put_back) {
   EXPECT_FALSE(apply_fence_schema(server_.url()));
   server_.ask("CREATE OR REPLACE PROCEDURE holdfast_fence() COMMENT 'Holdfast fence 1 0123' SELECT 1");
   EXPECT_TRUE(apply_fence_schema(server_.url()));
+  EXPECT_EQ(outcome(*first_, fence("'stock'", "5")), 0U);
+}
+
+// As a user may make it who has the printed statements.
+TEST_F(mariadb_fences, that_run_with_the_rights_of_the_caller_are_replaced) {
+  server_.ask("ALTER PROCEDURE holdfast_fence SQL SECURITY INVOKER");
+  EXPECT_NE(outcome(*first_, fence("'stock'", "5")), 0U);
+  EXPECT_TRUE(apply_fence_schema(server_.url()));
+  EXPECT_FALSE(apply_fence_schema(server_.url()));
   EXPECT_EQ(outcome(*first_, fence("'stock'", "5")), 0U);
 }
 

@@ -118,6 +118,35 @@ TEST_F(postgresql_fences, are_called_by_roles_that_have_no_right_to_the_table) {
   EXPECT_THAT(server_.console("stranger")->ask(fence("'stock'", "6")), StartsWith("-42501"));
 }
 
+TEST_F(postgresql_fences, grant_nobody_what_default_privileges_grant) {
+  EXPECT_EQ(
+      server_.ask(
+          "CREATE SCHEMA a AUTHORIZATION holdfast; GRANT USAGE ON SCHEMA a TO PUBLIC; CREATE ROLE other "
+          "LOGIN;"
+          "ALTER DEFAULT PRIVILEGES FOR ROLE holdfast GRANT ALL ON TABLES TO stranger WITH GRANT OPTION;"
+          "ALTER DEFAULT PRIVILEGES FOR ROLE holdfast GRANT EXECUTE ON FUNCTIONS TO stranger"),
+      "");
+  EXPECT_TRUE(apply_fence_schema(server_.url("?table=a.locks&grant_lock=worker")));
+  const auto stranger = server_.console("stranger");
+  for (const char* statement : {"SELECT a.holdfast_fence('stock', 5)", "SELECT * FROM a.holdfast_fences",
+                                "UPDATE a.holdfast_fences SET token = 1", "DELETE FROM a.holdfast_fences",
+                                "CREATE TRIGGER t BEFORE UPDATE ON a.holdfast_fences FOR EACH ROW "
+                                "EXECUTE FUNCTION suppress_redundant_updates_trigger()"})
+    EXPECT_THAT(stranger->ask(statement), StartsWith("-42501")) << statement;
+  EXPECT_THAT(server_.console("other")->ask("SELECT a.holdfast_fence('stock', 5)"), StartsWith("-42501"));
+  EXPECT_EQ(first_->ask("SELECT a.holdfast_fence('stock', 5)"), "");
+
+  EXPECT_EQ(server_.ask("GRANT SELECT ON a.holdfast_fences TO stranger;"
+                        "GRANT EXECUTE ON FUNCTION a.holdfast_fence TO stranger"),
+            "");
+  EXPECT_FALSE(apply_fence_schema(server_.url("?table=a.locks")));
+  EXPECT_EQ(stranger->ask("SELECT a.holdfast_fence('stock', 5)"), "");
+  EXPECT_EQ(server_.ask("DROP FUNCTION a.holdfast_fence"), "");
+  EXPECT_TRUE(apply_fence_schema(server_.url("?table=a.locks")));
+  EXPECT_THAT(stranger->ask("SELECT a.holdfast_fence('stock', 5)"), StartsWith("-42501"));
+  EXPECT_EQ(stranger->ask("SELECT token FROM a.holdfast_fences"), "5");
+}
+
 TEST_F(postgresql_fences, run_no_operators_of_the_caller) {
   EXPECT_EQ(server_.ask("CREATE SCHEMA worker AUTHORIZATION worker"), "");
   EXPECT_EQ(first_->ask(

@@ -76,13 +76,16 @@ TEST_F(redis_fences, are_a_part_of_other_scripts) {
   EXPECT_EQ(server_.ask({"GET", "stock"}), "-2");
 }
 
-TEST_F(redis_fences, are_called_by_users_who_may_not_write_the_key_otherwise) {
+TEST_F(redis_fences, run_with_the_rights_of_the_caller) {
   EXPECT_EQ(server_.ask({"ACL", "SETUSER", "worker", "on", "nopass", "~fence", "+fcall", "+get", "+set"}),
             "OK");
   const auto worker = server_.console();
   EXPECT_EQ(worker->ask({"AUTH", "worker", "x"}), "OK");
   EXPECT_EQ(worker->ask({"FCALL", "holdfast_fence", "1", "fence", "5"}), "OK");
   EXPECT_THAT(worker->ask({"FCALL", "holdfast_fence", "1", "other", "5"}), StartsWith("-NOPERM"));
+  EXPECT_EQ(server_.ask({"ACL", "SETUSER", "worker", "-set"}), "OK");
+  EXPECT_THAT(worker->ask({"FCALL", "holdfast_fence", "1", "fence", "6"}), StartsWith("-"));
+  EXPECT_EQ(fence("5"), "OK");
 }
 
 TEST_F(redis_fences, are_loaded_once_and_put_back) {

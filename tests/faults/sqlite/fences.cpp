@@ -99,8 +99,15 @@ TEST_F(sqlite_fences, of_others_are_left_alone_and_no_file_is_made) {
   const std::string other = folder_.file("other.db");
   EXPECT_TRUE(failure_of([&] { (void)apply_fence_schema("sqlite:" + other); }).code);
   EXPECT_NE(::access(other.c_str(), F_OK), 0);
-  other_connection{other}.run("CREATE TABLE holdfast_fences (x INT)");
-  EXPECT_EQ(failure_of([&] { (void)apply_fence_schema("sqlite:" + other); }).code, errc::foreign_store);
+  for (const char* made :
+       {"TABLE holdfast_fences (x INT)", "TABLE holdfast_fences (resource TEXT, token INTEGER)",
+        "TABLE Holdfast_Fences (resource TEXT PRIMARY KEY, token INTEGER)",
+        "VIEW holdfast_fences AS SELECT 'stock' AS resource, 5 AS token"}) {
+    ::unlink(other.c_str());
+    other_connection{other}.run(std::string{"CREATE "} + made);
+    EXPECT_EQ(failure_of([&] { (void)apply_fence_schema("sqlite:" + other); }).code, errc::foreign_store)
+        << made;
+  }
 }
 
 TEST_F(sqlite_fences, can_be_in_the_file_of_the_locks) {

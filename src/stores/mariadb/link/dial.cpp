@@ -169,10 +169,13 @@ class opening {
     check_server();
     const sql::naming names = sql::fences_in(to_.schema, '`');
     const std::string place = "_schema = '" + to_.schema + "' AND ";
+    // Holdfast makes no procedure that runs with the rights of its caller. Another user may have made one
+    // with the same comment: it is replaced.
     ask("SELECT table_comment AS said FROM information_schema.tables WHERE table" + place + "table_name = '" +
         names.bare("fences") +
-        "' UNION ALL SELECT routine_comment FROM information_schema.routines WHERE routine" + place +
-        "routine_type = 'PROCEDURE' AND routine_name = '" + names.bare("fence") + "' ORDER BY said");
+        "' UNION ALL SELECT CONCAT(routine_comment, IF(security_type = 'DEFINER', '', ' INVOKER')) "
+        "FROM information_schema.routines WHERE routine" +
+        place + "routine_type = 'PROCEDURE' AND routine_name = '" + names.bare("fence") + "' ORDER BY said");
     if (column_ == sql::mariadb::fence_comments()) return false;
     if (!std::ranges::all_of(column_, [](const auto& said) { return said.starts_with("Holdfast fence"); })) {
       throw sql::permanent(errc::foreign_store, "the table " + names.quoted("fences") + " or the procedure " +

@@ -1,5 +1,12 @@
 -- What a resource in this database needs to check fencing tokens; run in one transaction.
 
+-- What there is before anything is made. Rights to it that were changed since it was made are left as they are.
+DO $$ BEGIN
+  PERFORM set_config('holdfast.former',
+    concat_ws(' ', CASE WHEN to_regclass('{fences}') IS NOT NULL THEN 'TABLE' END,
+              CASE WHEN to_regprocedure('{fence}(text, bigint)') IS NOT NULL THEN 'FUNCTION' END), true);
+END $$;
+
 CREATE TABLE IF NOT EXISTS {fences} (
   resource text COLLATE "C" PRIMARY KEY,  -- compared byte for byte
   token    bigint NOT NULL                -- the largest seen
@@ -37,9 +44,24 @@ BEGIN
 END $$;
 
 {TRUST}
--- Nobody but the owner executes it until a role is granted more. Rights that were changed since stay as they are.
-DO $$ BEGIN
-  IF (SELECT proacl IS NULL FROM pg_proc WHERE oid = '{fence}(text, bigint)'::regprocedure) THEN
-    REVOKE EXECUTE ON FUNCTION {fence}(text, bigint) FROM PUBLIC;
-  END IF;
+-- Nobody but the owner has a right to what is new until a role is granted more. Default privileges may have granted rights:
+-- a role that writes the table lowers tokens, and a trigger on it runs with the rights of the routine's owner.
+DO $$
+DECLARE
+  former text[] := string_to_array(current_setting('holdfast.former'), ' ');
+  revocation text;
+BEGIN
+  FOR revocation IN
+    SELECT format('REVOKE ALL ON %s %s FROM %s', o.kind, o.name,
+                  CASE x.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(x.grantee)) END)
+      FROM (SELECT 'TABLE', '{fences}', relowner, relacl, acldefault('r', relowner)
+              FROM pg_class WHERE oid = '{fences}'::regclass
+            UNION ALL
+            SELECT 'FUNCTION', '{fence}(text, bigint)', proowner, proacl, acldefault('f', proowner)
+              FROM pg_proc WHERE oid = '{fence}(text, bigint)'::regprocedure) AS o(kind, name, owner, acl, initial),
+           aclexplode(coalesce(o.acl, o.initial)) x
+     WHERE x.grantee <> o.owner AND (o.acl IS NULL OR o.kind <> ALL (former))
+  LOOP
+    EXECUTE revocation;
+  END LOOP;
 END $$;

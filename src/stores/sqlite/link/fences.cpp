@@ -14,11 +14,18 @@ namespace {
 
 constexpr int busy_limit_ms = 5000;
 
-constexpr const char* columns_query =
-    "SELECT group_concat(name || ' ' || type, ', ') FROM pragma_table_info('holdfast_fences')";
+constexpr const char* table_query =
+    "SELECT max(sql) FROM sqlite_master WHERE name = 'holdfast_fences' COLLATE NOCASE";
 constexpr const char* definitions_query =
     "SELECT group_concat(sql, ' ') FROM (SELECT sql FROM sqlite_master "
     "WHERE tbl_name = 'holdfast_fences' ORDER BY name)";
+
+/// The text that SQLite keeps of a table made by this statement. It has the checks and the key.
+std::string kept_text_of(std::string_view statement) {
+  constexpr std::string_view condition = "IF NOT EXISTS ";
+  std::string kept{statement.substr(0, statement.rfind(';'))};
+  return kept.erase(kept.find(condition), condition.size());
+}
 
 /// A file of data that is not a store.
 class data_file {
@@ -76,12 +83,13 @@ bool provide_fences(const std::string& path) {
   const annotated::lock no_fork{fork_guard::reading()};
   data_file file{path};
   file.execute("BEGIN IMMEDIATE");  // closing rolls back
-  const std::string columns = file.text(columns_query);
-  if (!columns.empty() && columns != "resource TEXT, token INTEGER") {
+  const auto statements = sql::fences();
+  const std::string table = file.text(table_query);
+  if (!table.empty() && table != kept_text_of(statements.front().text)) {
     throw error{errc::foreign_store, "the table holdfast_fences in " + path + " is not Holdfast's"};
   }
   const std::string before = file.text(definitions_query);
-  for (const sql::statement& each : sql::fences()) file.execute(each.text.c_str());
+  for (const sql::statement& each : statements) file.execute(each.text.c_str());
   const bool changed = file.text(definitions_query) != before;
   file.execute("COMMIT");
   return changed;

@@ -1,4 +1,5 @@
 -- Of a resource in an SQLite file, that it may check fencing tokens. Triggers, because SQLite keeps no routines.
+-- A table made by another text is refused, because it may lack the key or a check. So this text stays as it is.
 
 -- table
 CREATE TABLE IF NOT EXISTS {fences} (
