@@ -122,6 +122,30 @@ TEST_F(postgresql_rights, to_lock_are_rights_to_execute_and_none_to_a_table) {
       << "a part of others, which grants without asking";
 }
 
+TEST_F(postgresql_rights, of_default_privileges_are_taken_from_what_is_new) {
+  EXPECT_EQ(
+      server_.ask("ALTER DEFAULT PRIVILEGES FOR ROLE holdfast GRANT ALL ON TABLES TO guest WITH GRANT OPTION;"
+                  "ALTER DEFAULT PRIVILEGES FOR ROLE holdfast GRANT EXECUTE ON FUNCTIONS TO guest"),
+      "");
+  make_tables();
+  const auto by_hand = server_.console("guest");
+  for (const std::string table : {"holdfast_locks", "holdfast_locks_claims", "holdfast_locks_sweeps"}) {
+    for (const std::string& statement :
+         {"SELECT FROM " + table, "DELETE FROM " + table,
+          "CREATE TRIGGER t BEFORE UPDATE ON " + table +
+              " FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()"})
+      EXPECT_THAT(by_hand->ask(statement), testing::StartsWith("-42501")) << statement;
+  }
+  EXPECT_THAT(by_hand->ask("SELECT holdfast_locks_serve('stock', 0, 0, 0, 0)"),
+              testing::StartsWith("-42501"));
+  expect_refusal(guest(), {"permission denied for function holdfast_locks_acquire"});
+
+  EXPECT_EQ(server_.ask("GRANT SELECT ON holdfast_locks TO guest; DROP FUNCTION holdfast_locks_renew"), "");
+  EXPECT_TRUE(apply_schema(server_.url("?grant_lock=guest")));
+  EXPECT_EQ(by_hand->ask("SELECT FROM holdfast_locks LIMIT 0"), "") << "a right that was granted since";
+  EXPECT_EQ(try_to_lock(guest()).text, in_order);
+}
+
 TEST_F(postgresql_rights, to_look_are_enough_for_that_alone) {
   (void)apply_schema(server_.url("?grant_look=guest"));
   client owner{server_.url()};
