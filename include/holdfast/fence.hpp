@@ -21,13 +21,14 @@ namespace holdfast {
 /// *Tokens.* All tokens of one fence must come from one store. Tokens of different stores do not compare.
 ///
 /// *Bounds.* A fence keeps the tokens of `most` resources. If there are more, it forgets the resource with
-/// the smallest token. The largest token that it has forgotten is the floor: an unknown resource is admitted
-/// with a token above the floor only. The tokens of a store rise over all names with time, so a fresh grant
-/// is above the floor. A lease older than the floor is refused although it may be held. So `most` has to be
-/// larger than the number of resources that are written during the longest lease.
+/// the smallest token, other than the one just admitted. The largest token that it has forgotten is the
+/// floor: an unknown resource is admitted with a token above the floor only. A token below the floor is
+/// refused although its lease may be held. A store may draw the token when the wait for the lock begins. So
+/// `most` has to be larger than the number of resources that are written during the longest wait plus lease.
 ///
 /// *Restart.* A fence in memory forgets everything when its process ends. Afterwards it admits any first
-/// token of a resource, also that of a holder that is late. A fence with a file forgets nothing.
+/// token of a resource, also that of a holder that is late. A fence with a file forgets nothing, unless
+/// the file is removed or emptied before it is opened again.
 ///
 /// *Threads.* Every function may be called from any thread at any time.
 ///
@@ -39,9 +40,10 @@ class HOLDFAST_EXPORT fence {
   /// \param most the number of resources that are remembered.
   /// \throws holdfast::error errc::invalid_argument for zero.
   explicit fence(std::size_t most = 65536);
-  /// With a file, which is made if it does not exist, for this user alone (mode 0600). The file is locked
-  /// with flock(2) as long as the fence exists, so one process uses it at a time. It should be on a local
-  /// file system. While it is rewritten there is a second file beside it, with the suffix `.new`.
+  /// With a file, for this user alone (its mode becomes 0600). It is made if it does not exist; an empty one
+  /// counts as new. The file is locked with flock(2) as long as the fence exists, so one process uses it at a
+  /// time. It should be on a local file system. While it is rewritten there is a second file beside it, with
+  /// the suffix `.new`.
   /// \param wait how long to wait for another fence, of this or another process, that has the file. The wait
   ///        polls, and has no order.
   /// \param most as above.
@@ -59,13 +61,13 @@ class HOLDFAST_EXPORT fence {
 
   /// Admits a token that is not older than the largest one of the resource, and remembers it. An equal token
   /// is admitted: its holder writes again. With a file, a new largest token is on the disk before the call
-  /// returns (fdatasync), and an equal one costs no disk access.
+  /// returns (fdatasync), and an equal one is not written again.
   /// \param resource 1 to 512 bytes of UTF-8 without control characters, as a lock's name.
   /// \return false if the token is older, if it is zero, or if the resource is unknown and the token is not
   ///         above the floor. The caller must not write then.
   /// \throws holdfast::error errc::invalid_name; errc::exhausted, errc::permission_denied or
-  /// errc::unavailable
-  ///         if the file cannot be written. The token is not admitted then; the next call tries again.
+  ///         errc::unavailable if the file cannot be written; errc::unavailable if it was removed or replaced.
+  ///         The token is not admitted then; the next call tries again.
   [[nodiscard]] bool admit(std::string_view resource, fencing_token token);
   /// The largest token of the resource that was admitted; zero if none is remembered.
   [[nodiscard]] fencing_token largest(std::string_view resource) const;

@@ -47,7 +47,7 @@ class token_table {
     by_token_.erase({place->second, place->first});
     place->second = std::max(place->second, token);
     by_token_.emplace(place->second, place->first);
-    if (tokens_.size() > most_) forget_smallest();
+    if (tokens_.size() > most_) forget_smallest_but(resource);
   }
   /// What makes a table like this one. The order is that of the names, the floor comes first.
   [[nodiscard]] std::vector<fence_record> records() const {
@@ -59,9 +59,12 @@ class token_table {
   [[nodiscard]] std::size_t size() const noexcept { return tokens_.size(); }
 
  private:
-  void forget_smallest() {
-    const auto [token, resource] = *by_token_.begin();
-    by_token_.erase(by_token_.begin());
+  /// A holder that was just admitted writes again, so its entry stays.
+  void forget_smallest_but(std::string_view kept) {
+    auto place = by_token_.begin();
+    if (place->second == kept) ++place;
+    const auto [token, resource] = *place;
+    by_token_.erase(place);
     floor_ = std::max(floor_, token);
     tokens_.erase(tokens_.find(resource));
   }
@@ -84,17 +87,18 @@ struct fence::state {
   }
   void persist(const fence_record& record) HOLDFAST_REQUIRES(mutex) {
     if (!file) return;
-    if (!has_failed && !is_file_long()) {
-      has_failed = true;  // unless append() returns
-      file->append(record);
-      has_failed = false;
-      return;
+    if (file->has_failed() || is_file_long()) {
+      auto records = table.records();
+      records.push_back(record);
+      try {
+        file->rewrite(records);
+        return;
+      } catch (const error&) {
+        if (file->has_failed()) throw;
+        // The old content is whole: the file may grow.
+      }
     }
-    has_failed = true;
-    auto records = table.records();
-    records.push_back(record);
-    file->rewrite(records);
-    has_failed = false;
+    file->append(record);
   }
   void require_own_process() const {
     if (runtime::process_generation() != generation)
@@ -104,8 +108,6 @@ struct fence::state {
   annotated::mutex mutex;
   token_table table HOLDFAST_GUARDED_BY(mutex);
   std::optional<fence_file> file HOLDFAST_GUARDED_BY(mutex);
-  /// A write failed: the end of the file, and what the disk has of it, is not known.
-  bool has_failed HOLDFAST_GUARDED_BY(mutex) = false;
   const std::uint32_t generation = runtime::process_generation();
 };
 
@@ -124,6 +126,8 @@ bool fence::admit(std::string_view resource, fencing_token token) {
   const lock_name name{resource};
   const annotated::lock hold{state_->mutex};
   if (!token || !state_->table.admits(resource, token.value())) return false;
+  // Another fence may have admitted newer tokens in a file that replaced this one.
+  if (state_->file) state_->file->require_its_name();
   if (token.value() == state_->table.largest(resource)) return true;
   // First the file: a token that is admitted must not be forgotten.
   state_->persist({name.str(), token.value()});

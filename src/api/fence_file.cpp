@@ -145,6 +145,8 @@ std::vector<fence_record> fence_file::read() {
     throw error{errc::foreign_store, "the file of a fence: " + path_.string() +
                                          " has another content, and is left as it is; choose another path"};
   }
+  // A user who may open the file may keep it locked.
+  if (::fchmod(fd_, S_IRUSR | S_IWUSR) != 0) fail(errno, "its mode cannot be set");
   std::vector<fence_record> records;
   std::size_t at = header.size();
   while (at < content.size()) {
@@ -167,17 +169,26 @@ std::vector<fence_record> fence_file::read() {
     records.push_back(*std::move(record));
     at = end + 1;
   }
+  // A writer that was killed, or whose sync failed, leaves records that only the page cache has.
+  if (::fsync(fd_) != 0) fail(errno, "it cannot be written");
+  if (::fsync(folder_) != 0) fail(errno, "its folder cannot be written");
   size_ = records.size();
   return records;
 }
 
+void fence_file::require_its_name() const {
+  if (has_its_name()) return;
+  throw error{errc::unavailable, "the file of a fence: " + path_.string() +
+                                     " was removed or replaced while it was in use; start anew"};
+}
+
 void fence_file::append(const fence_record& record) {
-  if (!has_its_name()) {
-    throw error{errc::unavailable, "the file of a fence: " + path_.string() +
-                                       " was removed or replaced while it was in use; start anew"};
-  }
-  write(fd_, line_of(record), "it cannot be written");
+  require_its_name();
+  const std::string line = line_of(record);
+  has_failed_ = true;  // until it is on the disk
+  write(fd_, line, "it cannot be written");
   if (::fdatasync(fd_) != 0) fail(errno, "it cannot be written");
+  has_failed_ = false;
   ++size_;
 }
 
@@ -195,15 +206,18 @@ void fence_file::rewrite(const std::vector<fence_record>& records) {
     if (::flock(fd, LOCK_EX | LOCK_NB) != 0) fail(errno, task);
     write(fd, content, task);
     if (::fsync(fd) != 0) fail(errno, task);
-    if (!has_its_name()) fail(ENOENT, task);
+    require_its_name();
     if (::renameat(folder_, beside.c_str(), folder_, name_.c_str()) != 0) fail(errno, task);
   } catch (...) {
+    ::unlinkat(folder_, beside.c_str(), 0);  // it may fill the disk
     ::close(fd);
     throw;
   }
   ::close(std::exchange(fd_, fd));
   size_ = records.size();
+  has_failed_ = true;  // until the disk has the new name
   if (::fsync(folder_) != 0) fail(errno, "its folder cannot be written");
+  has_failed_ = false;
 }
 
 void fence_file::write(int fd, std::string_view text, const char* task) const {

@@ -34,13 +34,18 @@ class fence_file {
   fence_file(const fence_file&) = delete;
   fence_file& operator=(const fence_file&) = delete;
 
-  /// Every record, oldest first. To be called once, before the first append. A last line that was not
-  /// completed is removed.
+  /// Every record, oldest first; all are durable when it returns. To be called once, before the first append.
+  /// A last line that was not completed is removed, and the mode becomes 0600.
   [[nodiscard]] std::vector<fence_record> read();
-  /// \throws holdfast::error where it may not be durable; then the file has to be rewritten.
+  /// \throws holdfast::error if the record may not be durable.
   void append(const fence_record& record);
-  /// Replaces the content by way of a new file. \throws holdfast::error; the old content is there then.
+  /// Replaces the content by way of a new file.
+  /// \throws holdfast::error; the old content is there then, unless only the sync of the folder failed.
   void rewrite(const std::vector<fence_record>& records);
+  /// A write failed: the end of the file, and what the disk has of it, is not known. It has to be rewritten.
+  [[nodiscard]] bool has_failed() const noexcept { return has_failed_; }
+  /// \throws holdfast::error errc::unavailable if the file was removed or replaced.
+  void require_its_name() const;
   /// The number of records in the file.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
@@ -57,6 +62,7 @@ class fence_file {
   int folder_ = -1;
   int fd_ = -1;
   std::size_t size_ = 0;
+  bool has_failed_ = false;
 };
 
 /// The text of a record, with its end of line.

@@ -74,8 +74,10 @@ TEST(fence_in_memory, forgets_the_smallest_tokens_and_refuses_what_is_not_above_
   EXPECT_FALSE(stock.admit("d", 20_t));
   EXPECT_FALSE(stock.admit("a", 29_t)) << "known: above the floor, and older";
   EXPECT_TRUE(stock.admit("d", 21_t));
-  EXPECT_FALSE(stock.admit("d", 21_t)) << "forgotten at once: it had the smallest";
+  EXPECT_TRUE(stock.admit("d", 21_t)) << "its holder writes again";
+  EXPECT_EQ(stock.largest("a"), 0_t) << "it had the smallest of the others";
   EXPECT_TRUE(stock.admit("e", 50_t));
+  EXPECT_EQ(stock.largest("d"), 0_t);
   EXPECT_FALSE(stock.admit("f", 30_t)) << "a was forgotten";
 }
 
@@ -116,6 +118,7 @@ class fence_with_file : public testing::Test {
   }
   void put(std::string_view text) const { std::ofstream{path_, std::ios::binary} << text; }
   [[nodiscard]] std::string content() const { return test::contents(path_.string()); }
+  [[nodiscard]] int mode() const { return static_cast<int>(fs::status(path_).permissions()); }
 
   test::scratch_folder scratch_;
   const fs::path path_ = scratch_.path() / "stock.fence";
@@ -147,7 +150,16 @@ TEST_F(fence_with_file, has_written_a_token_before_it_admits_it) {
 
 TEST_F(fence_with_file, is_private) {
   const fence stock{path_};
-  EXPECT_EQ(fs::status(path_).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_EQ(mode(), 0600);
+}
+
+TEST_F(fence_with_file, becomes_private) {
+  {
+    const fence made{path_};
+  }
+  fs::permissions(path_, fs::perms{0644});
+  const fence stock{path_};
+  EXPECT_EQ(mode(), 0600);
 }
 
 /// With few resources and many restarts it answers like one in memory that is never restarted.
@@ -183,6 +195,19 @@ TEST_F(fence_with_file, that_is_rewritten_stays_locked_and_private) {
   EXPECT_EQ(std::ranges::count(content(), '\n'), 3);
   EXPECT_EQ(opening_fails_with(), errc::timeout);
   EXPECT_FALSE(fs::exists(path_.string() + ".new"));
+}
+
+/// A folder with the name of the second file stands for a folder that cannot be written.
+TEST_F(fence_with_file, grows_while_it_cannot_be_rewritten) {
+  fence stock{path_};
+  const fs::path beside = path_.string() + ".new";
+  fs::create_directory(beside);
+  for (std::uint64_t token = 1; token <= 1002; ++token) EXPECT_TRUE(stock.admit("a", fencing_token{token}));
+  EXPECT_TRUE(content().ends_with(line_of({"a", 1002})));
+  EXPECT_EQ(std::ranges::count(content(), '\n'), 1003);
+  fs::remove(beside);
+  EXPECT_TRUE(stock.admit("a", 1003_t));
+  EXPECT_EQ(std::ranges::count(content(), '\n'), 3) << "it was not rewritten";
 }
 
 TEST_F(fence_with_file, ignores_a_last_line_that_was_not_completed) {
@@ -221,7 +246,9 @@ TEST_F(fence_with_file, reports_damage_before_the_last_line) {
 TEST_F(fence_with_file, leaves_other_files_as_they_are) {
   for (const std::string_view text : {"hello\n", "holdfast fence 2\n", "holdfast", "\n"}) {
     put(text);
+    fs::permissions(path_, fs::perms{0644});
     EXPECT_EQ(opening_fails_with(), errc::foreign_store) << text;
+    EXPECT_EQ(mode(), 0644);
     EXPECT_EQ(content(), text);
   }
 }
@@ -285,13 +312,15 @@ TEST_F(fence_with_file, serves_one_process_at_a_time) {
   EXPECT_EQ(waiting.get(), 5_t);
 }
 
-TEST_F(fence_with_file, that_was_removed_admits_nothing_new) {
+TEST_F(fence_with_file, that_was_removed_admits_nothing) {
   fence stock{path_};
   EXPECT_TRUE(stock.admit("a", 5_t));
   fs::rename(path_, scratch_.path() / "moved");
   EXPECT_EQ(error_of([&] { static_cast<void>(stock.admit("a", 6_t)); }), errc::unavailable);
-  const fence other{path_};
+  fence other{path_};
   EXPECT_EQ(error_of([&] { static_cast<void>(stock.admit("a", 6_t)); }), errc::unavailable);
+  EXPECT_TRUE(other.admit("a", 7_t));
+  EXPECT_EQ(error_of([&] { static_cast<void>(stock.admit("a", 5_t)); }), errc::unavailable);
   EXPECT_EQ(stock.largest("a"), 5_t);
 }
 
@@ -308,6 +337,7 @@ TEST_F(fence_with_file, admits_nothing_that_it_cannot_write_and_recovers) {
   const auto second = error_of([&] { static_cast<void>(stock.admit("another", 7_t)); });
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   ::signal(SIGXFSZ, handler);
+  EXPECT_FALSE(fs::exists(path_.string() + ".new"));
   EXPECT_EQ(first, errc::unavailable);
   EXPECT_EQ(second, errc::unavailable);
   EXPECT_EQ(stock.largest("a"), 5_t);
