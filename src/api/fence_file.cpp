@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "base/failure.hpp"
 #include "holdfast/boot_clock.hpp"
 #include "holdfast/error.hpp"
 
@@ -23,20 +24,6 @@ namespace {
 
 constexpr std::string_view header = "holdfast fence 1\n";
 constexpr std::size_t check_digits = 16;
-
-errc code_of(int system_error) {
-  switch (system_error) {
-    case EACCES:
-    case EPERM:
-    case EROFS: return errc::permission_denied;
-    case EMFILE:
-    case ENFILE:
-    case ENOMEM:
-    case EDQUOT:
-    case ENOSPC: return errc::exhausted;
-    default: return errc::unavailable;
-  }
-}
 
 /// FNV-1a. It finds lines that were not completed; against somebody who writes into the file nothing helps.
 std::string check_of(std::string_view text) {

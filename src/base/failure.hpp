@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cerrno>
 #include <string>
 #include <system_error>
 
@@ -13,5 +14,20 @@ struct failure {
   std::error_code code;
   std::string message;
 };
+
+/// The code of a call of the system that has failed. \param system_error its errno.
+[[nodiscard]] inline errc code_of(int system_error) {
+  switch (system_error) {
+    case EACCES:
+    case EPERM:
+    case EROFS: return errc::permission_denied;
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case EDQUOT:
+    case ENOSPC: return errc::exhausted;
+    default: return errc::unavailable;
+  }
+}
 
 }  // namespace holdfast

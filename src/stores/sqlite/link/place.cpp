@@ -16,6 +16,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/failure.hpp"
 #include "holdfast/error.hpp"
 
 namespace holdfast::sqlite {
@@ -25,18 +26,6 @@ namespace {
 [[noreturn]] void refuse(errc code, const std::string& message) { throw error{code, message}; }
 
 std::string reason() { return std::strerror(errno); }
-
-errc code_of(int system_error) {
-  switch (system_error) {
-    case EACCES:
-    case EPERM:
-    case EROFS: return errc::permission_denied;
-    case EMFILE:
-    case ENFILE:
-    case ENOSPC: return errc::exhausted;
-    default: return errc::unavailable;
-  }
-}
 
 /// As `mkdir -p`, with folders for this user alone.
 void make_folders(const std::string& folder) {
