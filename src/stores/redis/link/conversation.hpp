@@ -7,6 +7,8 @@
 #include "runtime/io_deadline.hpp"
 #include "stores/redis/link/connection.hpp"
 #include "stores/redis/link/settings.hpp"
+#include "stores/redis/protocol/cluster.hpp"
+#include "stores/redis/protocol/replies.hpp"
 #include "stores/redis/protocol/resp.hpp"
 
 namespace holdfast::redis {
@@ -59,5 +61,24 @@ class conversation {
   connection made_;
   introduction talk_{made_, limit_};
 };
+
+/// The slots of a cluster, as the first of the given nodes has them that knows any.
+/// \throws connection_error if none does.
+[[nodiscard]] inline slot_map slots_of(const settings& in, const tls_context* secure, int stop) {
+  failure problem;
+  for (const server_address& node : in.cluster) {
+    try {
+      conversation with{in, node, in.login, secure, stop};
+      slot_map map = slot_map::read(with.ask({"CLUSTER", "SLOTS"}), node);
+      if (!map.is_empty()) return map;
+      problem = {errc::unavailable, node.place() + " knows of no slot"};
+    } catch (const connection_error& c) {
+      problem = c.reason;
+    } catch (const misunderstood&) {
+      problem = {errc::foreign_store, node.place() + " is no node of a cluster"};
+    }
+  }
+  throw connection_error{problem};
+}
 
 }  // namespace holdfast::redis

@@ -325,7 +325,6 @@ class survey {
   [[nodiscard]] std::vector<answer> ask_at_once(const std::vector<server_address>& servers) const;
   /// \param meaning of its silence.
   void examine_answer(const server_address& at, const answer& from, const std::string& meaning);
-  [[nodiscard]] slot_map slots() const;
   void examine_sentinels();
   void examine_cluster();
   void examine_quorum();
@@ -481,24 +480,8 @@ void survey::examine_sentinels() {
 
 // ---- a cluster
 
-slot_map survey::slots() const {
-  failure problem;
-  for (const server_address& node : in_.cluster) {
-    try {
-      slot_map map = slot_map::read(talk_to(node, in_.login).ask({"CLUSTER", "SLOTS"}), node);
-      if (!map.is_empty()) return map;
-      problem = {errc::unavailable, node.place() + " knows of no slot"};
-    } catch (const connection_error& c) {
-      problem = c.reason;
-    } catch (const misunderstood&) {
-      problem = {errc::foreign_store, node.place() + " is no node of a cluster"};
-    }
-  }
-  throw connection_error{problem};
-}
-
 void survey::examine_cluster() {
-  const slot_map map = slots();
+  const slot_map map = slots_of(in_, secure_.get(), never_.descriptor());
   has_failover_ = !map.replicas().empty();
   std::int64_t without = 0;
   for (std::uint16_t slot = 0; slot < slot_count; ++slot) without += map.primary_of(slot) == nullptr ? 1 : 0;

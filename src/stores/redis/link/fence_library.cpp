@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "stores/redis/link/conversation.hpp"
-#include "stores/redis/protocol/cluster.hpp"
 #include "stores/redis/protocol/replies.hpp"
 #include "stores/redis/protocol/sentinel_replies.hpp"
 #include "stores/redis/protocol/server_answers.hpp"
@@ -68,11 +67,11 @@ class provision {
 
   [[nodiscard]] std::vector<server_address> servers() const {
     if (in_.has_sentinels()) return {primary()};
-    if (in_.is_cluster()) return primaries();
+    if (in_.is_cluster()) return slots_of(in_, secure_.get(), stop_).primaries();
     return {in_.server};
   }
 
-  /// Of the first Sentinel that names one.
+  /// As the first Sentinel names it that knows it.
   [[nodiscard]] server_address primary() const {
     failure problem{errc::unavailable, "no Sentinel knows the primary '" + in_.sentinel.primary + "'"};
     for (const server_address& each : in_.sentinel.addresses) {
@@ -85,22 +84,6 @@ class provision {
         problem = c.reason;
       } catch (const misunderstood&) {
         problem = {errc::corrupt_store, each.place() + " does not answer as a Sentinel does"};
-      }
-    }
-    throw connection_error{problem};
-  }
-
-  [[nodiscard]] std::vector<server_address> primaries() const {
-    failure problem;
-    for (const server_address& node : in_.cluster) {
-      try {
-        const auto map = slot_map::read(talk_to(node, in_.login).ask({"CLUSTER", "SLOTS"}), node);
-        if (!map.is_empty()) return map.primaries();
-        problem = {errc::unavailable, node.place() + " knows of no slot"};
-      } catch (const connection_error& c) {
-        problem = c.reason;
-      } catch (const misunderstood&) {
-        problem = {errc::foreign_store, node.place() + " is no node of a cluster"};
       }
     }
     throw connection_error{problem};
