@@ -86,18 +86,22 @@ class small_server {
   std::thread thread_;
 };
 
+redis::settings patient(std::vector<redis::server_address> servers) {
+  redis::settings of;
+  of.quorum = std::move(servers);
+  of.answer_limit = of.node_timeout = 1h;
+  of.speech.guard = 0ms;
+  return of;
+}
+
 // Otherwise each caller that leaves would wake the background thread, which reads in place of the next one.
 TEST(quorum_link, awaits_no_server_whose_answer_a_majority_has_made_needless) {
   const auto has_every_hold = [](const auto&) { return "+1\r\n"; };
   const small_server first{has_every_hold};
   const small_server second{has_every_hold};
   const small_server third{[](const auto&) { return ""; }};
-  redis::settings of;
-  of.quorum = {first.address(), second.address(), third.address()};
-  of.answer_limit = of.node_timeout = 1h;
-  of.speech.guard = 0ms;
   runtime::event_loop loop;
-  quorum_link link{loop, of};
+  quorum_link link{loop, patient({first.address(), second.address(), third.address()})};
   std::promise<bool> awaited;
   std::promise<outcome> answered;
   {
@@ -161,12 +165,8 @@ TEST(quorum_link, counts_no_grant_that_is_older_than_the_answer_read_with_it) {
   const late_server first{on_question};
   const late_server second{on_question};
   const late_server third{on_question};
-  redis::settings of;
-  of.quorum = {first.address(), second.address(), third.address()};
-  of.answer_limit = of.node_timeout = 1h;
-  of.speech.guard = 0ms;
   runtime::event_loop loop;
-  quorum_link link{loop, of};
+  quorum_link link{loop, patient({first.address(), second.address(), third.address()})};
   link.on_notifications([&](const store::notification& n) {
     if (n.kind == store::notification_kind::granted) first_event("the claim holds");
   });
