@@ -14,11 +14,13 @@ namespace holdfast {
 /// Refuses holders that act late. It is part of the resource: the service, or the owner of the file, that
 /// the lock protects. It keeps the largest fencing token of each resource, and refuses older tokens.
 ///
-/// Clients send the token of their lease with each write. The resource calls `admit()` before it writes. Both
-/// have to be one step: hold a mutex of the resource over the call and the write. Otherwise a late holder
-/// that was admitted could write after a newer holder.
+/// Clients send the token of their lease with each write, and with each read from which they compute a write.
+/// The resource calls `admit()` before it reads or writes. Both have to be one step: hold a mutex of the
+/// resource over the call and the access. Otherwise a late holder that was admitted could write after a newer
+/// holder, or between its read and its write.
 ///
-/// *Tokens.* All tokens of one fence must come from one store. Tokens of different stores do not compare.
+/// *Tokens.* All tokens of one resource must come from one name, and all of one fence from one store. Others
+/// do not compare.
 ///
 /// *Bounds.* A fence keeps the tokens of `most` resources. If there are more, it forgets the resource with
 /// the smallest token, other than the one just admitted. The largest token that it has forgotten is the

@@ -24,8 +24,8 @@ namespace holdfast {
 /// version up to date, puts back those that were changed, and grants the rights that the URL names
 /// (`grant_lock`, `grant_look`). Blocks for at most the URL's `connect_timeout`, and for the time that
 /// looking a host's name up takes. May be called from any thread.
-/// \param options the password, where it is not in the URL; the other options do not matter.
-/// \return false where everything was there already, as this version has it.
+/// \param options the password, if it is not in the URL; the other options do not matter.
+/// \return false if everything was there already, as this version has it.
 /// \throws holdfast::error as `schema`, and errc::unavailable, errc::permission_denied, errc::exhausted;
 ///         errc::foreign_store if something else has that name, or the store has another layout.
 HOLDFAST_EXPORT bool apply_schema(std::string_view url, const client_options& options = {});
@@ -43,8 +43,8 @@ HOLDFAST_EXPORT bool apply_schema(std::string_view url, const client_options& op
 /// Makes it as the user of the URL: on Redis from version 7 on, in the primary that Sentinels name, or in all
 /// primaries of a cluster. On PostgreSQL it lets the roles of `grant_lock` call the routine. Blocks as
 /// `apply_schema` does.
-/// \param options the password, where it is not in the URL; the other options do not matter.
-/// \return false where everything was there already, as this version has it.
+/// \param options the password, if it is not in the URL; the other options do not matter.
+/// \return false if everything was there already, as this version has it.
 /// \throws holdfast::error as `fence_schema`, and errc::unavailable, errc::permission_denied,
 ///         errc::exhausted; errc::foreign_store if something else has one of the names.
 HOLDFAST_EXPORT bool apply_fence_schema(std::string_view url, const client_options& options = {});

@@ -27,7 +27,7 @@ class token_table {
     if (most == 0) throw error{errc::invalid_argument, "a fence has to remember at least one resource"};
   }
 
-  /// Zero where none is known.
+  /// Zero if none is known.
   [[nodiscard]] std::uint64_t largest(std::string_view resource) const {
     const auto known = tokens_.find(resource);
     return known == tokens_.end() ? 0 : known->second;

@@ -67,7 +67,7 @@ class fence_file {
 
 /// The text of a record, with its end of line.
 [[nodiscard]] std::string line_of(const fence_record& record);
-/// \param line without its end. \return nothing where the check fails.
+/// \param line without its end. \return nothing if the check fails.
 [[nodiscard]] std::optional<fence_record> record_of(std::string_view line);
 
 }  // namespace holdfast

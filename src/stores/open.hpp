@@ -29,7 +29,7 @@ struct database_schema {
 [[nodiscard]] database_schema schema_of(store_url url, const client_options& options);
 
 /// What a resource beside the store of a URL needs to check fencing tokens.
-/// \throws holdfast::error, errc::invalid_argument where there is none for such a store.
+/// \throws holdfast::error, errc::invalid_argument if there is none for such a store.
 [[nodiscard]] database_schema fences_of(store_url url, const client_options& options);
 
 /// Whether the store of a URL keeps the conditions of its guarantees: see holdfast::diagnose.

@@ -147,7 +147,7 @@ class paused_holder : public command_test {
     }
     return 0;
   }
-  /// Of one thread, so it stands still when its state says so.
+  /// A process of one thread: it stands still when its state says so.
   static void stop(pid_t pid) {
     ::kill(pid, SIGSTOP);
     ASSERT_TRUE(eventually([&] { return state_of(pid) == 'T'; }));

@@ -1,4 +1,4 @@
-// `holdfast schema --fences` where there is no database server.
+// `holdfast schema --fences` for stores without a database server.
 
 #include <gmock/gmock.h>
 

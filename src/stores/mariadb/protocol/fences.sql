@@ -1,4 +1,4 @@
--- Of a resource in this database, that it may check fencing tokens; see fence.sql. The comment tells the table from others
+-- What a resource in this database needs to check fencing tokens; see fence.sql. The comment tells the table from others
 -- of the same name.
 
 -- fences

@@ -571,7 +571,7 @@ class opening {
         {names_.schema(), start_of_names()});
   }
 
-  /// Of the tables and routines; it is a name of one of them.
+  /// The names of all tables and routines begin so.
   [[nodiscard]] std::string start_of_names() const { return names_.bare(to_.fences ? "fence" : "locks"); }
 
   // ---- for the doctor

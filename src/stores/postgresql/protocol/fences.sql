@@ -23,7 +23,7 @@ END $$;
 {TRUST}
 -- A transaction calls it first, in a statement of its own. It locks the row of the resource until the transaction ends, and
 -- raises {FENCED} if a larger token has been there. The row is locked also where the token stays as it is. A transaction
--- that is REPEATABLE READ or SERIALIZABLE fails with 40001 where it has waited for another.
+-- that is REPEATABLE READ or SERIALIZABLE fails with 40001 if it has waited for another.
 CREATE OR REPLACE FUNCTION {fence}(in_resource text, in_token bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

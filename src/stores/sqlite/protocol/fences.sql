@@ -1,4 +1,4 @@
--- Of a resource in an SQLite file, that it may check fencing tokens. Triggers, because SQLite keeps no routines.
+-- What a resource in an SQLite file needs to check fencing tokens. Triggers, because SQLite keeps no routines.
 -- A table made by another text is refused, because it may lack the key or a check. So this text stays as it is.
 
 -- table
