@@ -125,8 +125,8 @@ acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, co
       if (at != nullptr) {
         kept_ = sent_;
         // A server that knows of the place by another one may not know that its secret was used.
-        if (state_ == state::looking && at->connection != connection_) proof_ = 0;
-        connection_ = at->connection;
+        if (state_ == state::looking && at->position.connection != answered_at_.connection) proof_ = 0;
+        answered_at_ = at->position;
         return take_place(now, random, *at);
       }
       // The ticket expired before it could be kept (this process was paused, or cut off): queue anew.
@@ -255,8 +255,7 @@ acquisition::step acquisition::on_notification(time_point now, std::uint64_t ran
 bool acquisition::is_proven(time_point now, const store::notification& n) const {
   if (state_ != state::waiting || n.kind != store::notification_kind::granted) return false;
   const bool is_of_place = n.token == token_ && proof_ != 0 && n.proof == proof_;
-  const bool is_of_connection = connection_ != 0 && n.connection == connection_;
-  return is_of_place && is_of_connection && now + claim_->margin < kept_ + claim_->ttl / 2;
+  return is_of_place && n.position.is_behind(answered_at_) && now + claim_->margin < kept_ + claim_->ttl / 2;
 }
 
 acquisition::step acquisition::on_woken(time_point now, std::uint64_t random) {
@@ -322,6 +321,7 @@ acquisition::step acquisition::on_cancelled(time_point now) {
 acquisition::step acquisition::ask(time_point now, std::uint64_t random) {
   token_ = {};
   proof_ = claim_->wait && claim_->renews ? random : 0;  // else its lease is to begin with a whole ttl
+  answered_at_ = {};
   doubts_ = 0;
   early_ = {};  // what the store answers from here on is newer
   first_ = false;

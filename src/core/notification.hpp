@@ -15,15 +15,23 @@ enum class notification_kind : std::uint8_t {
   release_requested,  // somebody asks a holder to release
 };
 
+/// Where in the stream of a connection a message came.
+struct stream_position {
+  std::uint64_t connection = 0;  // its number in this process; zero: what comes there proves nothing
+  std::uint64_t message = 0;     // rises with each message
+  [[nodiscard]] bool is_behind(const stream_position& earlier) const {
+    return connection != 0 && connection == earlier.connection && message > earlier.message;
+  }
+};
+
 /// A notification of the store about a claim. It is a hint, for anybody may have sent it: a request confirms
 /// it before it counts. But a grant may come with a proof, see tickets::acquisition.
 struct notification {
   owner_id owner;  // of the claim
   notification_kind kind{};
-  fencing_token token;           // zero: whichever the claim has; for `look` alone
-  std::uint64_t proof = 0;       // of `granted`, what tickets::acquire has brought to the store; zero: none
-  std::uint64_t connection = 0;  // see tickets::place
-  bool is_outrun = false;        // answers that came behind it were told before it
+  fencing_token token;         // zero: whichever the claim has; for `look` alone
+  std::uint64_t proof = 0;     // of `granted`, what tickets::acquire has brought to the store; zero: none
+  stream_position position{};  // of the message
   // Of one of several servers, with the proof. See tickets::ballot.
   std::uint64_t grant = 0;
   fencing_token accepted{};

@@ -13,6 +13,7 @@
 
 #include "base/owner_id.hpp"
 #include "core/claim.hpp"
+#include "core/notification.hpp"
 #include "core/results.hpp"
 
 namespace holdfast::tickets {
@@ -148,10 +149,8 @@ struct place {
   std::optional<ballot> vote{};         // of one of several servers
   /// A grant counts from then, if that is earlier than the request.
   std::optional<store::time_point> counts_from{};
-  bool is_doubted = false;  // granted, in a session that is not known to live: see driver
-  /// On which the answer came, and after which notifications come: its number in this process. Zero: the
-  /// store's notifications prove nothing.
-  std::uint64_t connection = 0;
+  bool is_doubted = false;            // granted, in a session that is not known to live: see driver
+  store::stream_position position{};  // of the answer
 };
 struct kept {
   std::vector<bool> each;

@@ -205,14 +205,14 @@ constexpr std::uint64_t connection = 3;
 /// A place whose notifications can prove its grant.
 tickets::place provable_at(std::uint64_t token) {
   tickets::place at = waiting_at(token);
-  at.connection = connection;
+  at.position = {connection, 1};
   return at;
 }
 
 store::notification proof_of(std::uint64_t token) {
   store::notification n = grant_of(token);
   n.proof = secret;
-  n.connection = connection;
+  n.position = {connection, 2};
   return n;
 }
 
@@ -246,7 +246,9 @@ TEST(acquisition, looks_at_a_grant_of_which_something_is_not_proven) {
   };
   for (const store::notification& n :
        {changed([](auto& of) { of.proof = 0; }), changed([](auto& of) { of.proof = secret + 1; }),
-        changed([](auto& of) { of.connection = 0; }), changed([](auto& of) { of.connection = 4; }),
+        changed([](auto& of) { of.position.connection = 0; }),
+        changed([](auto& of) { of.position.connection = 4; }),
+        changed([](auto& of) { of.position.message = 1; }),  // the answer came behind it
         changed([](auto& of) { of.kind = store::notification_kind::look; })}) {
     stepper it = provable();
     it.queue(provable_at(ticket));
@@ -274,7 +276,7 @@ TEST(acquisition, believes_no_proof_where_the_store_proves_nothing) {
   stepper it = provable();
   it.queue(waiting_at(ticket));
   store::notification n = proof_of(ticket);
-  n.connection = 0;
+  n.position.connection = 0;
   EXPECT_EQ(task_of(it.notify(n)), task::look);
 }
 
@@ -288,6 +290,20 @@ TEST(acquisition, lets_the_answer_decide_if_a_proof_comes_while_a_request_is_und
   it.cancel();
   EXPECT_TRUE(is_quiet(it.notify(proof_of(ticket)))) << "nobody wants it any more";
   EXPECT_EQ(task_of(it.reply(granted_at(ticket))), task::withdraw);
+}
+
+// Another server may have made the place, and used the secret.
+TEST(acquisition, believes_no_proof_for_a_place_that_it_has_found_by_itself) {
+  stepper it = provable();
+  it.queue(provable_at(ticket));
+  it.pass(40s);
+  it.wake();
+  ASSERT_EQ(task_of(it.reply(tickets::nothing{})), task::acquire);
+  it.fail({{errc::unavailable, "the answer is lost"}, true, true});
+  it.wake();
+  ASSERT_EQ(task_of(it.reply(provable_at(ticket + 5))), task::look);
+  it.reply(provable_at(ticket + 5));
+  EXPECT_EQ(task_of(it.notify(proof_of(ticket + 5))), task::look);
 }
 
 TEST(acquisition, looks_at_a_proven_grant_of_which_half_of_the_ttl_is_over) {
@@ -318,10 +334,10 @@ TEST(acquisition, believes_no_proof_once_another_server_has_answered_for_its_pla
   it.queue(provable_at(ticket));
   it.notify({{}, store::notification_kind::look, {}});
   tickets::place there = provable_at(ticket);
-  there.connection = connection + 1;
+  there.position.connection = connection + 1;
   it.reply(there);
   store::notification n = proof_of(ticket);
-  n.connection = connection + 1;
+  n.position.connection = connection + 1;
   EXPECT_EQ(task_of(it.notify(n)), task::look);
 }
 

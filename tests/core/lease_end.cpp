@@ -130,10 +130,10 @@ TEST_F(managed_leases, asks_at_once_when_it_is_notified_that_a_lease_was_ended) 
 TEST_F(managed_leases, confirms_what_a_notification_has_granted_once_others_may_be_lost) {
   ask();
   tickets::place at = waiting_at(7);
-  at.connection = 3;
+  at.position = {3, 1};
   store::notification granted = grant_of(7);
   granted.proof = std::get<tickets::acquire>(it.link.request()).proof;
-  granted.connection = 3;
+  granted.position = {3, 2};
   it.answer(at);
   it.notify(1, granted);
   ASSERT_EQ(ends.size(), 1U);

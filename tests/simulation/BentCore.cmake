@@ -66,11 +66,11 @@ bend(acquisition.cpp
   if (in_flight_) {
     early_.look_at_any]=])
 bend(acquisition.cpp
-  FROM [=[connection_ != 0 && n.connection == connection_;]=]
-  TO [=[(n.connection == connection_ || is_bent(mutant::proof_on_any_connection));]=])
+  FROM [=[n.position.is_behind(answered_at_) && now]=]
+  TO [=[(n.position.is_behind(answered_at_) || is_bent(mutant::proof_on_any_connection)) && now]=])
 bend(acquisition.cpp
-  FROM [=[        if (state_ == state::looking && at->connection != connection_) proof_ = 0;]=]
-  TO [=[        if (state_ == state::looking && at->connection != connection_ && !is_bent(mutant::proof_on_any_connection))
+  FROM [=[        if (state_ == state::looking && at->position.connection != answered_at_.connection) proof_ = 0;]=]
+  TO [=[        if (state_ == state::looking && at->position.connection != answered_at_.connection && !is_bent(mutant::proof_on_any_connection))
           proof_ = 0;]=])
 
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -53,7 +54,12 @@ class line_link : public tickets::link {
   /// There is a new connection.
   virtual void begin_connection() {}
   void deliver(const std::shared_ptr<parcel>& p, outcome o);
-  void deliver(const store::notification& n) { on_notification_(n); }
+  void deliver(store::notification n) {
+    n.position.message = next_message();
+    on_notification_(n);
+  }
+  /// The number of a message that has come.
+  [[nodiscard]] std::uint64_t next_message() { return ++messages_; }
 
   scene& in_;
   host& from_;
@@ -71,6 +77,7 @@ class line_link : public tickets::link {
   bool had_connection_ = false;
   std::deque<std::shared_ptr<parcel>> open_;
   bool watching_ = false;
+  std::uint64_t messages_ = 0;
 };
 
 }  // namespace holdfast::sim

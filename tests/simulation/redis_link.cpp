@@ -112,7 +112,8 @@ void redis_link::arrival::answer() const {
     auto& t = static_cast<talk&>(*p);
     if (!t.heard) t.heard = t.request_fsm.give_up(link->from_.now());
     if (t.heard) {
-      if (auto* const at = tickets::reply_in<tickets::place>(*t.heard)) at->connection = number_of(c);
+      if (auto* const at = tickets::reply_in<tickets::place>(*t.heard))
+        at->position = {number_of(c), link->next_message()};
       link->deliver(p, std::move(*t.heard));
     } else if (!p->given_up) {
       link->dispatch(p);
@@ -123,7 +124,7 @@ void redis_link::arrival::answer() const {
 
 /// In order with the replies as a rule, and lost when the connection is.
 void redis_link::push(store::notification n) {
-  if (guard_.pause_at(from_.now())) n.connection = 0;  // as link/redis
+  if (guard_.pause_at(from_.now())) n.position = {};  // as link/redis
   if (to_.careless && in_.chance.one_in(8)) return receive(n, true);
   over_.to_client(over_.connection(),
                   [this, sent = std::make_shared<const store::notification>(n)] { deliver(*sent); });

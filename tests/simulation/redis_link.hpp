@@ -71,7 +71,7 @@ class redis_link final : public line_link {
   [[nodiscard]] line& way() const { return over_; }
   /// What the server of a new connection said to failover_guard's question.
   void hear_guard(const redis::value& reply);
-  /// What answers and messages of a connection say it is: see tickets::place. Zero is none.
+  /// What answers and messages of a connection say it is: see store::stream_position. Zero is none.
   [[nodiscard]] static std::uint64_t number_of(std::uint32_t connection) {
     return std::uint64_t{connection} + 1;
   }

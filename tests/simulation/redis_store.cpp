@@ -176,7 +176,7 @@ void redis_store::notify_all(const store::notification& n) {
     store::notification forged = seen == seen_grants_.end() ? n : seen->second;
     forged.kind = n.kind;
     forged.token = n.token;
-    forged.connection = redis_link::number_of(c.link->connection());
+    forged.position.connection = redis_link::number_of(c.link->connection());
     c.link->receive(forged, careless);
   }
 }
@@ -342,7 +342,7 @@ void redis_store::hear(std::uint64_t connection, const redis::value& push) {
   if (c.link == nullptr || c.sessions.empty()) return;
   const session& now = c.sessions.back();
   if (now.at_server.id == connection && now.number == c.link->connection()) {
-    read->connection = redis_link::number_of(now.number);
+    read->position.connection = redis_link::number_of(now.number);
     c.link->push(*read);
   }
 }

@@ -261,7 +261,7 @@ TEST_F(quorum_proof, names_the_number_of_the_claim) {
 
 TEST_F(quorum_proof, comes_on_the_connection_of_the_last_answer) {
   auto n = proven(100);
-  n.connection = 2;
+  n.position.connection = 2;
   expect_question(notify(0, n), 0);
 }
 
@@ -279,9 +279,9 @@ TEST_F(quorum_proof, proves_nothing_while_an_answer_is_under_way) {
   expect_question(notify(0, proven(100)), 0);
 }
 
-TEST_F(quorum_proof, is_told_before_the_answers_behind_it) {
+TEST_F(quorum_proof, comes_behind_the_last_answer) {
   auto n = proven(100);
-  n.is_outrun = true;
+  n.position.message = 1;
   expect_question(notify(0, n), 0);
 }
 
@@ -306,7 +306,7 @@ TEST_F(quorum_proof, is_over_with_its_connection) {
   hint(0);
   hear(0, queued("another", 2));
   auto n = proven(100);
-  n.connection = 2;
+  n.position.connection = 2;
   expect_question(notify(0, n), 0);
 }
 

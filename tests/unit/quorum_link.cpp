@@ -120,71 +120,102 @@ TEST(quorum_link, awaits_no_server_whose_answer_a_majority_has_made_needless) {
   link.shut();
 }
 
-/// A server on which a claim waits. With the second answer it sends what it has sent before that: a grant,
-/// which has ended meanwhile.
-class late_server {
+/// A server on which claims wait.
+class voting_server {
  public:
-  /// \param on_next called when it is asked after that.
-  explicit late_server(std::function<void()> on_next) : on_next_{std::move(on_next)} {}
+  struct vote {
+    std::string owner;
+    std::string waits;  // the answer
+    std::string look;   // messages to the claim
+    std::string grant;
+  };
+  /// \param answer what it sends when it is asked for a vote.
+  explicit voting_server(std::function<std::string(const vote& of)> answer) : answer_{std::move(answer)} {}
 
   [[nodiscard]] redis::server_address address() const { return server_.address(); }
 
  private:
-  std::string reply_to(const std::vector<redis::value>& words) {
+  [[nodiscard]] std::string reply_to(const std::vector<redis::value>& words) const {
     const std::string& token = words.at(12).text;
     if (token == std::string(20, '0')) return "*3\r\n:2\r\n+\r\n+1700000000000000\r\n";  // asks for the clock
-    const std::string waits =
-        "*7\r\n:0\r\n+" + token + "\r\n:0\r\n:-1\r\n:0\r\n+another\r\n+1700000000000000\r\n";
-    const std::string& client = words.at(11).text;  // and its secret
+    const std::string& client = words.at(11).text;                                       // and its secret
     const std::string secret = client.substr(33, client.find(' ') - 33);
     const std::string about = words.at(7).text + " " + token;
-    switch (++votes_) {
-      case 1: return waits + message("look " + about);
-      case 2: return message("granted " + about + "/" + secret + " 1 " + token + " " + token) + waits;
-      default: on_next_(); return waits;
-    }
+    return answer_({words.at(7).text,
+                    "*7\r\n:0\r\n+" + token + "\r\n:0\r\n:-1\r\n:0\r\n+another\r\n+1700000000000000\r\n",
+                    message("look " + about),
+                    message("granted " + about + "/" + secret + " 1 " + token + " " + token)});
   }
   static std::string message(const std::string& text) { return ">3\r\n+message\r\n+c\r\n+" + text + "\r\n"; }
 
-  const std::function<void()> on_next_;
-  int votes_ = 0;
+  const std::function<std::string(const vote&)> answer_;
   const small_server server_{[this](const auto& words) { return reply_to(words); }};
 };
 
-// A client that stood still reads of a grant behind a later answer, which says that the claim waits.
-TEST(quorum_link, counts_no_grant_that_is_older_than_the_answer_read_with_it) {
-  std::promise<std::string> came;
-  std::atomic<int> events = 0;
-  const auto first_event = [&](const char* text) {
-    if (events++ == 0) came.set_value(text);
-  };
-  std::atomic<int> questions = 0;
-  const auto on_question = [&] {
-    if (++questions == 3) first_event("the servers were asked");
-  };
-  const late_server first{on_question};
-  const late_server second{on_question};
-  const late_server third{on_question};
-  runtime::event_loop loop;
-  quorum_link link{loop, patient({first.address(), second.address(), third.address()})};
-  link.on_notifications([&](const store::notification& n) {
-    if (n.kind == store::notification_kind::granted) first_event("the claim holds");
-  });
-  test::request_form form;
-  form.kind = test::task::acquire;
-  form.name = "stock";
-  form.owner = owner_id::random();
-  form.ttl = 1h;
-  form.wait = true;
-  {
-    const runtime::core_lock now{loop};
-    link.send(form.request(), [](const outcome&) {});
+/// What happens first to a claim that waits.
+class quorum_link_votes : public testing::Test {
+ protected:
+  void first_event(const char* text) {
+    if (events_++ == 0) came_.set_value(text);
   }
-  link.kick();
-  auto event = came.get_future();
-  ASSERT_EQ(event.wait_for(30s), std::future_status::ready);
-  EXPECT_EQ(event.get(), "the servers were asked");
-  link.shut();
+  /// \param names of which each is claimed, in this order.
+  std::string first_event_of(const std::vector<std::string>& names,
+                             const std::function<std::string(const voting_server::vote&)>& answer) {
+    const voting_server first{answer};
+    const voting_server second{answer};
+    const voting_server third{answer};
+    runtime::event_loop loop;
+    quorum_link link{loop, patient({first.address(), second.address(), third.address()})};
+    link.on_notifications([&](const store::notification& n) {
+      if (n.kind == store::notification_kind::granted) first_event("the claim holds");
+    });
+    test::request_form form;
+    form.kind = test::task::acquire;
+    form.ttl = 1h;
+    form.wait = true;
+    {
+      const runtime::core_lock now{loop};
+      for (const std::string& name : names) {
+        form.name = name;
+        form.owner = owner_id::random();
+        link.send(form.request(), [](const outcome&) {});
+      }
+    }
+    link.kick();
+    auto event = came_.get_future();
+    const bool is_there = event.wait_for(30s) == std::future_status::ready;
+    link.shut();
+    return is_there ? event.get() : "nothing";
+  }
+
+ private:
+  std::promise<std::string> came_;
+  std::atomic<int> events_ = 0;
+};
+
+// A client that stood still reads of a grant behind a later answer, which says that the claim waits.
+TEST_F(quorum_link_votes, are_no_grants_that_are_older_than_an_answer_about_the_place) {
+  std::atomic<int> questions = 0;
+  const auto answer = [this, &questions, votes = 0](const voting_server::vote& of) mutable {
+    switch (++votes) {
+      case 1: return of.waits + of.look;
+      case 2: return of.grant + of.waits;  // it has ended meanwhile
+      default:
+        if (++questions == 3) first_event("the servers were asked");
+        return of.waits;
+    }
+  };
+  EXPECT_EQ(first_event_of({"stock"}, answer), "the servers were asked");
+}
+
+TEST_F(quorum_link_votes, are_grants_that_are_read_together_with_answers_to_others) {
+  const auto answer = [this, of_first = voting_server::vote{}](const voting_server::vote& of) mutable {
+    if (of_first.owner == of.owner) first_event("a server was asked again");
+    if (!of_first.owner.empty()) return of_first.grant + of.waits;
+    of_first = of;
+    return of.waits;
+  };
+  EXPECT_EQ(first_event_of({"stock", "orders"}, answer), "the claim holds");
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ struct votes {
   static tickets::place queued(std::string blocker = "another", std::uint64_t connection = 1) {
     tickets::place at;
     at.token = fencing_token{number};
-    at.connection = connection;
+    at.position = {connection, 1};
     at.vote.emplace();
     at.vote->blocker = std::move(blocker);
     at.vote->clock = clock;
@@ -79,7 +79,7 @@ struct votes {
     n.kind = store::notification_kind::granted;
     n.token = n.accepted = n.fence = fencing_token{number};
     n.proof = secret;
-    n.connection = 1;
+    n.position = {1, 2};
     n.grant = 1;
     return n;
   }

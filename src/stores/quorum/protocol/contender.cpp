@@ -68,8 +68,10 @@ void server_vote::take_place(const tickets::place& place, fencing_token token) {
   since = sent;
   // A grant has used the secret up. And a server that knows of it by another one may not know that it was
   // used.
-  if (place.granted || (connection != 0 && place.connection != connection)) proof = 0;
-  connection = place.connection;
+  const bool is_of_another =
+      answered_at.connection != 0 && place.position.connection != answered_at.connection;
+  if (place.granted || is_of_another) proof = 0;
+  answered_at = place.position;
   head = place.head;
   silent = place.silent;
   holder_left = place.holder_left;

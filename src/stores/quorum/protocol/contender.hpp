@@ -44,9 +44,8 @@ struct server_vote {
   void take(const tickets::reply& reply, fencing_token token);
   /// Whether a notification proves a grant. \param number of the claim.
   [[nodiscard]] bool proves(const store::notification& n, fencing_token number) const {
-    const bool is_of_place =
-        n.kind == store::notification_kind::granted && n.token == number && n.grant != 0 && !n.is_outrun;
-    const bool is_proven = proof != 0 && n.proof == proof && n.connection == connection;
+    const bool is_of_place = n.kind == store::notification_kind::granted && n.token == number && n.grant != 0;
+    const bool is_proven = proof != 0 && n.proof == proof && n.position.is_behind(answered_at);
     return at == standing::waiting && !requests.is_in_flight() && is_of_place && is_proven;
   }
   /// The grant is later than the last answer, so its ttl runs from then at least.
@@ -77,9 +76,9 @@ struct server_vote {
   bool head = false;
   bool silent = false;
   std::optional<duration> holder_left;
-  bool refuses = false;          // the last proposal, although it is above the fence
-  std::uint64_t proof = 0;       // of the place there: used once; zero: the server's notifications are hints
-  std::uint64_t connection = 0;  // on which the server has answered for it
+  bool refuses = false;     // the last proposal, although it is above the fence
+  std::uint64_t proof = 0;  // of the place there: used once; zero: the server's notifications are hints
+  store::stream_position answered_at;  // the last answer about the place
 
   // Since the caller has asked:
   bool answered = false;

@@ -22,6 +22,19 @@ bool is_push_of(const value& v, std::string_view kind) {
   return v.is(value::kind::push) && !v.items.empty() && v.items[0].text == kind;
 }
 
+std::optional<store::notification> notification_in(const value& push) {
+  if (push.items.size() < 3 || (push.items[0].text != "message" && push.items[0].text != "smessage"))
+    return std::nullopt;
+  return read_notification(push.items[2].text);
+}
+
+/// A client that stood still reads of a grant and of its end at once. It must not begin what has ended.
+void put_ends_first(std::vector<store::notification>& all) {
+  std::stable_partition(all.begin(), all.end(), [](const store::notification& n) {
+    return n.kind == store::notification_kind::revoked;
+  });
+}
+
 }  // namespace
 
 node::node(runtime::event_loop& loop, runtime::connection_reader& reader, const settings& of,
@@ -84,7 +97,11 @@ std::unique_ptr<wire> node::connect(int stop) {
 }
 
 void node::on_connected() {
-  if (const notifications received = notifications_in({std::exchange(early_, {})}); !received.empty()) {
+  notifications received;
+  for (const value& push : std::exchange(early_, {}))
+    if (const auto n = notification_in(push)) received.push_back(*n);
+  if (!received.empty()) {
+    put_ends_first(received);
     // With a kick: this thread need not drive the connection, and notifications may cause requests.
     const runtime::core_lock now{loop_};
     parent_.on_received(received);
@@ -122,9 +139,9 @@ void node::read_all() {
 void node::handle(std::vector<value> messages) {
   const received all = match(std::move(messages));
   const bool demoted = interpret_replies();
-  const bool missed = forget_channels(all.pushes);
-  deliver(notifications_in(all), missed);
-  if (const changes of = changes_in(all.pushes); !of.empty()) {
+  const bool missed = forget_channels(all.other_pushes);
+  deliver(all.notifications, missed);
+  if (const changes of = changes_in(all.other_pushes); !of.empty()) {
     const runtime::core_lock now{loop_};
     tracking_.invalidated(of);
   }
@@ -137,16 +154,23 @@ void node::handle(std::vector<value> messages) {
   }
 }
 
-/// Gives each reply to the first request in flight. A subscription is answered by a push.
+/// Gives each reply to the first request in flight, and sorts the pushes. A subscription is answered by a
+/// push.
 node::received node::match(std::vector<value> messages) {
   received all;
   auto line = connection_.lock();
   line.heard();
   const bool grants = !line->may_be_outdated() && !line->guard().pause_now();
-  all.connection = grants ? line->number() : 0;
+  const std::uint64_t connection = grants ? line->number() : 0;
   for (value& m : messages) {
+    ++messages_;
     if (m.is(value::kind::push) && !is_push_of(m, "ssubscribe")) {
-      all.pushes.push_back(std::move(m));
+      if (auto n = notification_in(m)) {
+        n->position = {connection, messages_};
+        all.notifications.push_back(*n);
+      } else {
+        all.other_pushes.push_back(std::move(m));
+      }
       continue;
     }
     pending_command* const first = line.first_in_flight();
@@ -154,10 +178,11 @@ node::received node::match(std::vector<value> messages) {
       all.surplus = true;
       break;
     }
-    all.outrun = all.pushes.size();
+    first->replied_at = messages_;
     first->replies.push_back(std::move(m));
     if (first->replies.size() >= first->replies_due) line.finish_first();
   }
+  put_ends_first(all.notifications);
   return all;
 }
 
@@ -182,7 +207,7 @@ bool node::interpret_replies() {
         continue;
       }
       if (auto* const at = tickets::reply_in<tickets::place>(*c.outcome))
-        at->connection = connection_.wire().number();
+        at->position = {connection_.wire().number(), c.replied_at};
       if (grants(*c.outcome) && connection_.wire().may_be_outdated(c)) {
         c.outcome = store::request_error{
             {errc::unavailable, "the server granted the lock late, and may not be the primary any more"},
@@ -223,24 +248,6 @@ bool node::forget_channels(const std::vector<value>& pushes) {
     missed = true;
   }
   return missed;
-}
-
-node::notifications node::notifications_in(const received& from) {
-  notifications all;
-  notifications others;
-  for (std::size_t i = 0; i < from.pushes.size(); ++i) {
-    const value& p = from.pushes[i];
-    if (p.items.size() < 3 || (p.items[0].text != "message" && p.items[0].text != "smessage")) continue;
-    auto n = read_notification(p.items[2].text);
-    if (!n) continue;
-    n->connection = from.connection;
-    n->is_outrun = i < from.outrun;
-    // A client that stood still reads of a grant and of its end at once. It must not begin what has ended.
-    const bool is_end = n->kind == store::notification_kind::revoked;
-    (is_end ? all : others).push_back(*n);
-  }
-  all.insert(all.end(), others.begin(), others.end());
-  return all;
 }
 
 /// Without a list of keys, everything was flushed.

@@ -110,12 +110,11 @@ class node final : private runtime::multiplexed_connection<wire>::protocol {
   [[nodiscard]] guard_marker& marker() { return marker_; }
 
  private:
-  /// The messages that were read, by kind.
+  /// The messages that were read, but for replies.
   struct received {
-    std::vector<value> pushes;
-    std::size_t outrun = 0;        // so many of them came before a reply
-    bool surplus = false;          // replies to no request
-    std::uint64_t connection = 0;  // of the notifications; zero: they prove nothing
+    node::notifications notifications;
+    std::vector<value> other_pushes;
+    bool surplus = false;  // replies to no request
   };
 
   // See runtime::multiplexed_connection::protocol.
@@ -137,7 +136,6 @@ class node final : private runtime::multiplexed_connection<wire>::protocol {
   void hear_ping(const value& reply);
   void deliver(const notifications& received, bool missed);
   [[nodiscard]] bool forget_channels(const std::vector<value>& pushes);
-  [[nodiscard]] static notifications notifications_in(const received& from);
   [[nodiscard]] changes changes_in(const std::vector<value>& pushes) const;
 
   runtime::event_loop& loop_;
@@ -151,6 +149,7 @@ class node final : private runtime::multiplexed_connection<wire>::protocol {
   std::string former_;          // ends the former connection: the reader's, then the connecting thread's
   std::string known_marker_;    // likewise
   std::vector<char> buffer_;    // the reader's
+  std::uint64_t messages_ = 0;  // read since it was first connected: the reader's
   runtime::multiplexed_connection<wire> connection_;
   key_tracking tracking_;  // under the core lock
 };

@@ -39,6 +39,7 @@ struct pending_command final : runtime::pending_request<request_fsm::outcome> {
   std::chrono::steady_clock::time_point sent;  // when last
   std::size_t replies_due = 1;
   std::vector<value> replies;
+  std::uint64_t replied_at = 0;  // the number of the last message of the reply
   std::optional<store::request_error> problem;
 
   /// No caller waits for the reply to a release.
@@ -78,7 +79,7 @@ class wire {
   /// \param moved the question has to be asked again at once, since its marker has moved.
   void hear_ping(const value& reply, bool moved);
 
-  /// See tickets::place.
+  /// See store::stream_position.
   [[nodiscard]] std::uint64_t number() const { return number_; }
 
   /// Whether a grant that comes now proves nothing. A server of a cluster that stood still while its replica
