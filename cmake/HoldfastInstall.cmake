@@ -64,7 +64,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/SECURITY.md 
   ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${documentation} COMPONENT command)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/packaging DESTINATION ${documentation} COMPONENT command
   PATTERN packaging/deb EXCLUDE PATTERN docs/adr EXCLUDE PATTERN docs/architecture.md EXCLUDE
-  PATTERN docs/evidence.md EXCLUDE PATTERN docs/glossary.md EXCLUDE)
+  PATTERN docs/evidence.md EXCLUDE)
 install(CODE "set(documentation \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${documentation}\")" COMPONENT command)
 install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/InstalledLinks.cmake COMPONENT command)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${documentation} COMPONENT development
