@@ -24,14 +24,15 @@ def ratio(runs, floor, scenario):
 
 def costs(groups):
     rows = [("servers", "library", "lock + unlock, p50 µs", "/ Holdfast", "p99 µs", "hand-over, p50 µs", "/ Holdfast",
-             "hand-overs a second")]
+             "hand-overs a second", "processor µs a pair: client", "servers")]
     for kind, group in groups.items():
         for name, runs in group["costs"].items():
             base = group["costs"]["Holdfast"]
             rows.append((GROUPS[kind], name, spread([run["p50_us"] for run in runs["pair"]]), ratio(runs, base, "pair"),
                          spread([run["p99_us"] for run in runs["pair"]]),
                          spread([run["p50_us"] for run in runs["handoff"]]), ratio(runs, base, "handoff"),
-                         spread([run["handovers"] / run["duration_s"] for run in runs["handoff"]])))
+                         spread([run["handovers"] / run["duration_s"] for run in runs["handoff"]]),
+                         *(spread([run[key] for run in runs["pair"]]) for key in ("client_us", "server_us"))))
     return aligned(rows)
 
 
