@@ -4,6 +4,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <string>
 #include <unistd.h>
@@ -97,9 +98,10 @@ int perform(const fence_command& request) {
                     command.name(), token.value(), opened->largest(resource).value(), request.file)};
   }
   const hold forever = without_deadline();
+  // The command inherits the file. If this process is killed and the command goes on, a newer holder's waits.
+  checked(::fcntl(opened->native_handle(), F_SETFD, 0), "fcntl");
   child_process child{command, own_environment(), {signals.mask_before(), pipe_signal}};
-  // If this process is killed, the lock of the file ends with it: the command must not run on beside a newer
-  // holder's.
+  // Ends the command if this process is killed, so that nobody waits for it.
   guardian guard;
   const auto end = supervisor{forever, ttl, child, guard, signals, true, {}}.run();
   opened.reset();

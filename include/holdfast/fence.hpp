@@ -34,8 +34,9 @@ namespace holdfast {
 ///
 /// *Threads.* Every function may be called from any thread at any time.
 ///
-/// *fork().* In a child, `admit()` and `largest()` throw errc::closed. The child shares the lock of the file,
-/// which lasts until parent and child have closed it, or have called an exec function.
+/// *fork().* In a child, the member functions throw errc::closed. The child shares the lock of the file. It
+/// lasts until the parent releases it, or, if the parent is killed, until the child ends or calls an exec
+/// function.
 class HOLDFAST_EXPORT fence {
  public:
   /// In memory.
@@ -56,7 +57,7 @@ class HOLDFAST_EXPORT fence {
   ///         errc::exhausted, errc::unavailable; errc::invalid_argument for a `most` of zero.
   explicit fence(const std::filesystem::path& file, duration wait = duration::zero(),
                  std::size_t most = 65536);
-  /// Releases the file.
+  /// Releases the file, also if a child process has inherited its descriptor.
   ~fence();
   fence(const fence&) = delete;
   fence& operator=(const fence&) = delete;
@@ -73,6 +74,10 @@ class HOLDFAST_EXPORT fence {
   [[nodiscard]] bool admit(std::string_view resource, fencing_token token);
   /// The largest token of the resource that was admitted; zero if none is remembered.
   [[nodiscard]] fencing_token largest(std::string_view resource) const;
+  /// The descriptor of the locked file; negative in memory. It is close-on-exec. A child process that
+  /// inherits it without that flag keeps the file locked if this process is killed: until the child, and
+  /// whatever has it from the child, has closed it. `admit()` may replace the descriptor.
+  [[nodiscard]] int native_handle() const;
 
  private:
   struct state;

@@ -141,4 +141,10 @@ fencing_token fence::largest(std::string_view resource) const {
   return fencing_token{state_->table.largest(resource)};
 }
 
+int fence::native_handle() const {
+  state_->require_own_process();
+  const annotated::lock hold{state_->mutex};
+  return state_->file ? state_->file->descriptor() : -1;
+}
+
 }  // namespace holdfast

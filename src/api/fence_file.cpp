@@ -82,6 +82,9 @@ fence_file::fence_file(const std::filesystem::path& path, duration wait)
 }
 
 fence_file::~fence_file() {
+  // A child process may have inherited the descriptor. A fork of this process must not end the lock of its
+  // parent.
+  if (runtime::process_generation() == generation_) ::flock(fd_, LOCK_UN);
   ::close(fd_);
   ::close(folder_);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "holdfast/options.hpp"
+#include "runtime/process.hpp"
 
 namespace holdfast {
 
@@ -46,6 +47,7 @@ class fence_file {
   [[nodiscard]] bool has_failed() const noexcept { return has_failed_; }
   /// \throws holdfast::error errc::unavailable if the file was removed or replaced.
   void require_its_name() const;
+  [[nodiscard]] int descriptor() const noexcept { return fd_; }
   /// The number of records in the file.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
@@ -63,6 +65,7 @@ class fence_file {
   int fd_ = -1;
   std::size_t size_ = 0;
   bool has_failed_ = false;
+  const std::uint32_t generation_ = runtime::process_generation();
 };
 
 /// The text of a record, with its end of line.

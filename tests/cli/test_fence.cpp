@@ -110,9 +110,27 @@ TEST_F(fence_command, that_is_killed_takes_its_command_along) {
   const pid_t command = std::stoi(contents(file("pid")));
   user->signal(SIGKILL);
   EXPECT_TRUE(eventually([&] { return is_dead(command); }));
+  EXPECT_EQ(fenced("6", {"true"}).status, 0);
 }
 
-/// What a command leaves in the background does not have the file.
+/// The command has left its group, so nothing ends it. One that hangs in the kernel goes on likewise.
+TEST_F(fence_command, that_is_killed_leaves_the_file_to_a_command_that_goes_on) {
+  auto wrapper = start({"fence", file("f"), "--token", "5", "--", "setsid", "--wait", "sh", "-c",
+                        "echo $$ >$D/pid.new; mv $D/pid.new $D/pid; until [ -e $D/go ]; do sleep 0.01; done; "
+                        "touch $D/written"});
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(file("pid")); })) << wrapper->err();
+  const pid_t straggler = std::stoi(contents(file("pid")));
+  wrapper->signal(SIGKILL);
+  EXPECT_EQ(wrapper->wait().status, 128 + SIGKILL);
+  EXPECT_FALSE(is_dead(straggler));
+  EXPECT_EQ(fenced("6", {"touch", file("harm")}, {"--wait", "0"}).status, 75);
+  EXPECT_FALSE(std::filesystem::exists(file("harm")));
+  auto newer = start({"fence", file("f"), "--token", "6", "--", "test", "-e", file("written")});
+  write_file(file("go"), "");
+  EXPECT_EQ(newer->wait().status, 0) << "it ran beside the straggler";
+}
+
+/// What a command leaves in the background has the descriptor of the file, and keeps nobody out.
 TEST_F(fence_command, releases_the_file_when_its_command_has_ended) {
   EXPECT_EQ(fenced("5", {"sh", "-c", "sleep 1000 & echo $! >$D/left"}).status, 0);
   const pid_t left = std::stoi(contents(file("left")));
@@ -134,6 +152,49 @@ TEST_F(fence_command, shares_its_file_with_the_library) {
   fence same{file("f")};
   EXPECT_EQ(same.largest("file"), fencing_token{5});
   EXPECT_EQ(fenced("6", {"true"}, {"--wait", "0"}).status, 75);
+}
+
+/// The calls of `holdfast fence` that write or sync, up to the beginning of the command, which copies the
+/// journal.
+class fence_on_disk : public command_test {
+ protected:
+  /// \param failing a line of the journal: that call fails.
+  result fenced(const std::string& token, const std::string& failing = {}) {
+    std::filesystem::remove(file("journal"));
+    std::filesystem::remove(file("before"));
+    return holdfast({"fence", file("f"), "--token", token, "--", "env", "-u", "LD_PRELOAD", "cp",
+                     file("journal"), file("before")},
+                    {.environment = {"LD_PRELOAD=" HOLDFAST_TEST_DISK_JOURNAL,
+                                     "HOLDFAST_TEST_DISK_JOURNAL=" + file("journal"),
+                                     "HOLDFAST_TEST_DISK_FAILS=" + failing}});
+  }
+  [[nodiscard]] std::string before() const { return contents(file("before")); }
+
+  static constexpr const char* new_file = "write f.new\nfsync f.new\nrename f.new\nfsync .\n";
+  static constexpr const char* opened = "fsync f\nfsync .\n";
+  static constexpr const char* new_token = "write f\nfdatasync f\n";
+};
+
+TEST_F(fence_on_disk, has_a_new_token_before_the_command_begins) {
+  EXPECT_EQ(fenced("5").status, 0);
+  EXPECT_EQ(before(), std::string{new_file} + opened + new_token);
+  EXPECT_EQ(fenced("6").status, 0);
+  EXPECT_EQ(before(), std::string{opened} + new_token);
+  EXPECT_EQ(fenced("6").status, 0);
+  EXPECT_EQ(before(), opened) << "whoever wrote the token may have been killed before it was on the disk";
+}
+
+TEST_F(fence_on_disk, runs_nothing_whose_token_may_be_lost) {
+  for (const char* call : {"write f.new", "fsync f.new", "rename f.new"}) {
+    EXPECT_EQ(fenced("5", call).status, 69) << call;
+    EXPECT_EQ(before(), "") << call;
+  }
+  EXPECT_EQ(fenced("5").status, 0);
+  for (const char* call : {"write f", "fdatasync f", "fsync f", "fsync ."}) {
+    EXPECT_EQ(fenced("6", call).status, 69) << call;
+    EXPECT_EQ(before(), "") << call;
+  }
+  EXPECT_EQ(fenced("6").status, 0);
 }
 
 /// A machine that stands still: the wrapper, the guardian that would end the command, and the command.

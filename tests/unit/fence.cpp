@@ -4,6 +4,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -310,6 +311,32 @@ TEST_F(fence_with_file, serves_one_process_at_a_time) {
   });
   first.reset();
   EXPECT_EQ(waiting.get(), 5_t);
+}
+
+TEST_F(fence_with_file, is_released_although_a_child_has_its_descriptor) {
+  std::optional<fence> stock{std::in_place, path_};
+  EXPECT_EQ(::fcntl(stock->native_handle(), F_GETFD), FD_CLOEXEC);
+  EXPECT_LT(fence{}.native_handle(), 0);
+  const ::pid_t child = ::fork();
+  if (child == 0) {
+    for (;;) ::pause();
+  }
+  EXPECT_EQ(opening_fails_with(), errc::timeout);
+  stock.reset();
+  EXPECT_EQ(opening_fails_with(), std::error_code{});
+  ::kill(child, SIGKILL);
+  EXPECT_EQ(::waitpid(child, nullptr, 0), child);
+}
+
+TEST_F(fence_with_file, stays_locked_when_a_fork_destroys_it) {
+  std::optional<fence> stock{std::in_place, path_};
+  const ::pid_t child = ::fork();
+  if (child == 0) {
+    stock.reset();
+    ::_exit(0);
+  }
+  EXPECT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_EQ(opening_fails_with(), errc::timeout);
 }
 
 TEST_F(fence_with_file, that_was_removed_admits_nothing) {
