@@ -1,5 +1,6 @@
 // The table of fences and its routine, which a resource in PostgreSQL calls.
 
+#include <future>
 #include <gmock/gmock.h>
 
 #include "faults/paused_writer.hpp"
@@ -182,6 +183,44 @@ TEST_F(postgresql_fences, of_others_are_left_alone) {
   const auto refused = failure_of([&] { (void)apply_fence_schema(server_.url("?table=b.locks")); });
   EXPECT_EQ(refused.code, errc::foreign_store);
   EXPECT_THAT(refused.text, HasSubstr("belongs to stranger"));
+}
+
+// Between the look for objects of others and the routine's making another role makes one of that name. The
+// owner of a routine that is replaced stays.
+TEST_F(postgresql_fences, are_not_made_of_a_routine_that_comes_in_between) {
+  constexpr const char* gate = "pg_advisory_xact_lock(4711)";
+  EXPECT_EQ(
+      server_.ask(std::string{"CREATE SCHEMA a; GRANT ALL ON SCHEMA a TO stranger;"
+                              "CREATE FUNCTION public.wait() RETURNS event_trigger LANGUAGE plpgsql "
+                              "SET lock_timeout = 0 AS $$ BEGIN IF session_user = 'postgres' THEN PERFORM "} +
+                  gate +
+                  "; END IF; END $$;"
+                  "CREATE EVENT TRIGGER wait ON ddl_command_start WHEN TAG IN ('CREATE FUNCTION') "
+                  "EXECUTE FUNCTION public.wait()"),
+      "");
+  EXPECT_EQ(first_->ask(std::string{"BEGIN; SELECT "} + gate), "");
+  const std::string url =
+      "postgresql://postgres@127.0.0.1:" + std::to_string(server_.port()) + "/holdfast?table=a.locks";
+  auto made =
+      std::async(std::launch::async, [&] { return failure_of([&] { (void)apply_fence_schema(url); }); });
+  await([&] { return server_.number("SELECT count(*) FROM pg_locks WHERE NOT granted") == 1; },
+        "it does not wait");
+  EXPECT_EQ(server_.console("stranger")
+                ->ask("CREATE FUNCTION a.holdfast_fence(in_resource text, in_token bigint) RETURNS void "
+                      "LANGUAGE sql AS ''"),
+            "");
+  EXPECT_EQ(first_->ask("COMMIT"), "");
+  const auto refused = made.get();
+  EXPECT_EQ(refused.code, errc::foreign_store);
+  EXPECT_THAT(refused.text, HasSubstr("holdfast_fence belongs to stranger"));
+  EXPECT_EQ(
+      server_.ask("SELECT prosecdef, prosrc FROM pg_proc WHERE proname = 'holdfast_fence' AND pronamespace = "
+                  "'a'::regnamespace"),
+      "f|");
+  EXPECT_EQ(
+      server_.number("SELECT count(*) FROM pg_class WHERE relname = 'holdfast_fences' AND relnamespace = "
+                     "'a'::regnamespace"),
+      0);
 }
 
 TEST_F(postgresql_fences, keep_the_late_write_of_a_paused_holder_away) {
