@@ -31,7 +31,8 @@ class schema_on_mariadb final : public schema_place {
   void make_foreign_table() override { server_.ask("CREATE TABLE locks.own (name TEXT)"); }
   void raise_layout() override {
     server_.ask(
-        "CREATE OR REPLACE PROCEDURE locks.own_layout() COMMENT 'Holdfast 3 0123' SELECT 3 AS layout");
+        "CREATE OR REPLACE DEFINER = holdfast@'%' PROCEDURE locks.own_layout() COMMENT 'Holdfast 3 0123' "
+        "SELECT 3 AS layout");
   }
   [[nodiscard]] strings client_of(const std::string& file) const override {
     return {"mariadb",           "--no-defaults", "--socket=" + server_.socket(), "--user=holdfast",

@@ -108,6 +108,59 @@ TEST(mariadb_entry, a_procedure_of_another_user_is_not_called_with_the_rights_of
   EXPECT_EQ(server().number("SELECT count(*) FROM secrets"), 0);
 }
 
+// A comment can be forged, and a procedure of a second maker could grant what is held.
+TEST(mariadb_entry, a_procedure_of_a_second_maker_is_not_called_and_is_replaced_by_an_administrator) {
+  const std::string url = server().url("?table=forged");
+  server().ask("CREATE USER eve@'%' IDENTIFIED BY 'e'");
+  server().ask("GRANT CREATE ROUTINE, EXECUTE ON holdfast.* TO eve@'%'");
+  const auto eve = server().console({"eve", "e", "holdfast"});
+  eve->ask("CREATE PROCEDURE forged_release() SQL SECURITY DEFINER COMMENT 'Holdfast 2' SELECT 1");
+  const auto early = try_to_lock(url);
+  EXPECT_EQ(early.code, errc::permission_denied) << early.text;
+  EXPECT_EQ(server().ask("SHOW TABLES LIKE 'forged%'").size(), 0U) << "nothing is made beside it";
+  EXPECT_TRUE(apply_schema(url));
+  EXPECT_FALSE(try_to_lock(url).code);
+
+  server().ask("DROP PROCEDURE forged_release");
+  eve->ask("CREATE PROCEDURE forged_release() SQL SECURITY DEFINER COMMENT 'Holdfast 2' SELECT 1");
+  const auto refused = try_to_lock(url);
+  EXPECT_EQ(refused.code, errc::permission_denied) << refused.text;
+  EXPECT_THAT(refused.text,
+              AllOf(HasSubstr("forged_release"), HasSubstr("eve@%"), HasSubstr("holdfast schema")));
+  EXPECT_TRUE(apply_schema(url));
+  EXPECT_FALSE(try_to_lock(url).code);
+}
+
+TEST(mariadb_entry, a_store_of_another_maker_is_taken_over_by_an_administrator) {
+  server().ask("CREATE USER early@'%' IDENTIFIED BY 'e'");
+  server().ask("GRANT ALL ON holdfast.* TO early@'%'");
+  EXPECT_TRUE(apply_schema(as("early:e", "/holdfast?table=early")));
+  EXPECT_FALSE(try_to_lock(server().url("?table=early")).code);
+  EXPECT_TRUE(apply_schema(server().url("?table=early")));
+  EXPECT_FALSE(apply_schema(server().url("?table=early")));
+  EXPECT_EQ(
+      server().number("SELECT count(*) FROM information_schema.routines WHERE routine_name LIKE 'early%' AND "
+                      "definer <> 'holdfast@%'"),
+      0);
+  EXPECT_FALSE(try_to_lock(as("early:e", "/holdfast?table=early")).code);
+}
+
+// Two users make the same store at once.
+TEST(mariadb_entry, a_store_has_one_maker) {
+  server().ask("CREATE USER twin@'%' IDENTIFIED BY 't'");
+  server().ask("GRANT ALL ON holdfast.* TO twin@'%'");
+  const auto lock_as_twin = [] { return try_to_lock(as("twin:t", "/holdfast?table=shared")); };
+  auto twin = std::async(std::launch::async, lock_as_twin);
+  const auto own = try_to_lock(server().url("?table=shared"));
+  EXPECT_FALSE(own.code) << own.text;
+  const auto other = twin.get();
+  EXPECT_FALSE(other.code) << other.text;
+  EXPECT_EQ(server().number(
+                "SELECT count(DISTINCT definer) FROM information_schema.routines WHERE routine_name LIKE "
+                "'shared%'"),
+            1);
+}
+
 // An older Holdfast of the same layout has made it; a newer one brings it up to date, while it is in use.
 TEST(mariadb_entry, procedures_are_brought_up_to_date_in_place) {
   const std::string url = server().url("?table=older");
@@ -118,7 +171,8 @@ TEST(mariadb_entry, procedures_are_brought_up_to_date_in_place) {
   }
   const std::string tenant = as("tenant:t", "/holdfast?table=older");
   server().ask(
-      "CREATE OR REPLACE PROCEDURE older_inspect_part(in_name VARBINARY(512), in_after BIGINT, in_upto "
+      "CREATE OR REPLACE DEFINER = holdfast@'%' PROCEDURE older_inspect_part(in_name VARBINARY(512), "
+      "in_after BIGINT, in_upto "
       "BIGINT, "
       "in_most INT) COMMENT 'Holdfast 2 0123456789abcdef' SELECT 'an error of old' AS token");
   EXPECT_FALSE(try_to_lock(url).code) << "mixed versions of a layout work together";
@@ -143,8 +197,8 @@ TEST(mariadb_entry, another_layout_is_refused_and_left_alone) {
   const std::string url = server().url("?table=other");
   ASSERT_FALSE(try_to_lock(url).code);
   for (const std::string number : {"1", "3"}) {
-    server().ask("CREATE OR REPLACE PROCEDURE other_layout() COMMENT 'Holdfast " + number + "' SELECT " +
-                 number);
+    server().ask("CREATE OR REPLACE DEFINER = holdfast@'%' PROCEDURE other_layout() COMMENT 'Holdfast " +
+                 number + "' SELECT " + number);
     for (const std::string part : {"locks", "claims", "words", "sweeps"}) {
       server().ask("ALTER TABLE other" + (part == "locks" ? "" : '_' + part) + " COMMENT 'Holdfast " + part +
                    ' ' + number + '\'');

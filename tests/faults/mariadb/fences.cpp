@@ -149,6 +149,32 @@ TEST_F(mariadb_fences, that_run_with_the_rights_of_the_caller_are_replaced) {
   EXPECT_EQ(outcome(*first_, fence("'stock'", "5")), 0U);
 }
 
+// The comment can be forged. The text may be the right one, too: its maker can alter it.
+TEST_F(mariadb_fences, of_another_maker_are_replaced) {
+  server_.ask("CREATE USER eve@'%'");
+  server_.ask("GRANT ALL ON holdfast.* TO eve@'%'");
+  server_.ask("DROP PROCEDURE holdfast_fence");
+  EXPECT_TRUE(apply_fence_schema("mysql://eve@127.0.0.1:" + std::to_string(server_.port()) + "/holdfast"));
+  EXPECT_TRUE(apply_fence_schema(server_.url()));
+  EXPECT_FALSE(apply_fence_schema(server_.url()));
+  EXPECT_EQ(
+      server_.number("SELECT count(*) FROM information_schema.routines WHERE routine_name = 'holdfast_fence' "
+                     "AND definer = 'holdfast@%'"),
+      1);
+}
+
+TEST_F(mariadb_fences, are_no_table_with_a_trigger_or_of_another_shape) {
+  server_.ask("CREATE TRIGGER lower BEFORE UPDATE ON holdfast_fences FOR EACH ROW SET NEW.token = 1");
+  EXPECT_EQ(failure_of([&] { (void)apply_fence_schema(server_.url()); }).code, errc::foreign_store);
+  server_.ask("DROP TRIGGER lower");
+  EXPECT_FALSE(apply_fence_schema(server_.url()));
+  for (const char* change : {"ENGINE = MyISAM", "ENGINE = InnoDB, DROP PRIMARY KEY"}) {
+    server_.ask(std::string{"ALTER TABLE holdfast_fences "} + change);
+    EXPECT_EQ(failure_of([&] { (void)apply_fence_schema(server_.url()); }).code, errc::foreign_store)
+        << change;
+  }
+}
+
 TEST_F(mariadb_fences, of_others_are_left_alone) {
   server_.ask("CREATE OR REPLACE PROCEDURE holdfast_fence() SELECT 1");
   const auto refused = failure_of([&] { (void)apply_fence_schema(server_.url()); });

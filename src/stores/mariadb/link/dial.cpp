@@ -131,6 +131,13 @@ struct error_answer {
   [[nodiscard]] connection_error refusal() const { return refused_entry(number, sentence); }
 };
 
+/// Of a line of an answer, with CHAR(31) behind each field but the last.
+std::string_view take_field(std::string_view& line) {
+  const std::string_view value = line.substr(0, line.find('\x1f'));
+  line.remove_prefix(std::min(line.size(), value.size() + 1));
+  return value;
+}
+
 /// A session that is being set up.
 class opening {
  public:
@@ -168,21 +175,12 @@ class opening {
     begin();
     check_server();
     const sql::naming names = sql::fences_in(to_.schema, '`');
-    const std::string place = "_schema = '" + to_.schema + "' AND ";
-    // Holdfast makes no procedure that runs with the rights of its caller. Another user may have made one
-    // with the same comment: it is replaced.
-    ask("SELECT table_comment AS said FROM information_schema.tables WHERE table" + place + "table_name = '" +
-        names.bare("fences") +
-        "' UNION ALL SELECT CONCAT(routine_comment, IF(security_type = 'DEFINER', '', ' INVOKER')) "
-        "FROM information_schema.routines WHERE routine" +
-        place + "routine_type = 'PROCEDURE' AND routine_name = '" + names.bare("fence") + "' ORDER BY said");
-    if (column_ == sql::mariadb::fence_comments()) return false;
-    if (!std::ranges::all_of(column_, [](const auto& said) { return said.starts_with("Holdfast fence"); })) {
-      throw sql::permanent(errc::foreign_store, "the table " + names.quoted("fences") + " or the procedure " +
-                                                    names.quoted("fence") + " is not Holdfast's");
-    }
+    if (has_fences(names)) return false;
     make(sql::mariadb::fences_of(names), existing::replaced);
-    return true;
+    // Another user may have made the table in between.
+    if (has_fences(names)) return true;
+    throw connection_error{
+        {errc::unavailable, "the procedure " + names.quoted("fence") + " was replaced by another user"}};
   }
 
   /// Reads what the server says of itself and of the store; changes and locks nothing, and calls no procedure
@@ -480,16 +478,59 @@ class opening {
 
   // ---- Holdfast's tables and procedures
 
+  /// \return whether fences are there as this user makes them. \throws connection_error for those of others.
+  [[nodiscard]] bool has_fences(const sql::naming& names) {
+    std::string statement = with_names(sql::mariadb::text::fences_there);
+    sql::replace_all(statement, "{FENCES}", names.bare("fences"));
+    sql::replace_all(statement, "{FENCE}", names.bare("fence"));
+    ask(statement);
+    if (std::ranges::all_of(column_, [](const auto& said) { return said.starts_with("Holdfast fence"); }))
+      return column_ == sql::mariadb::fence_comments();
+    throw sql::permanent(errc::foreign_store,
+                         "the table " + names.quoted("fences") + " or the procedure " +
+                             names.quoted("fence") +
+                             " is not Holdfast's, or the table was altered or has a trigger");
+  }
+
+  enum class shortage : std::uint8_t { none, parts, all };
+
   /// \return whether it has made any.
   bool provide_tables(existing procedures_there) {
+    try {
+      if (find_shortage(procedures_there) == shortage::none) return false;
+    } catch (const connection_error& c) {
+      // While an administrator takes a store over, its procedures have two makers.
+      if (c.reason.code != errc::permission_denied || make_ == sql::provision::none) throw;
+    }
+    // One client at a time, so that one user makes all procedures. Any user may hold this lock, so the wait
+    // is limited.
+    const std::string makers = "CONCAT('holdfast-make:', SHA1('" + names_.plain() + "'))";
+    ask("SELECT GET_LOCK(" + makers + ", 2)");
+    const bool made = make_missing(procedures_there);
+    ask("DO RELEASE_LOCK(" + makers + ")");
+    return made;
+  }
+  [[nodiscard]] bool make_missing(existing procedures_there) {
+    const shortage lacking = find_shortage(procedures_there);
+    if (lacking == shortage::none) return false;
+    try {
+      make_tables(procedures_there);
+    } catch (const connection_error& c) {
+      // A user does not see procedures that it may not call. It needs the others only.
+      if (lacking == shortage::parts && procedures_there == existing::kept &&
+          c.reason.code == errc::permission_denied)
+        return false;
+      throw;
+    }
+    refuse_untrusted(look_at_procedures());  // another user may have made one in between
+    return true;
+  }
+
+  /// \throws connection_error if this client cannot use what there is, and may not make it.
+  [[nodiscard]] shortage find_shortage(existing procedures_there) {
     const bool replaces = procedures_there == existing::replaced;
     const found_procedures procedures = look_at_procedures();
-    if (!procedures.untrusted.empty() && !replaces) {
-      throw sql::permanent(errc::permission_denied,
-                           "the procedure " + procedures.untrusted +
-                               " belongs to another user and would run with this user's rights; run "
-                               "as a trusted user: holdfast schema URL --apply");
-    }
+    if (!replaces) refuse_untrusted(procedures);
     const std::int64_t found = procedures.untrusted.empty() ? layout() : 0;
     const bool usable = found == sql::mariadb::layout;
     if (found != 0 && !usable) {
@@ -499,8 +540,9 @@ class opening {
                                "; name another table with table=");
     }
     check_tables();
-    if (usable && procedures.complete && (procedures.current || !replaces)) return false;
-    if (usable && !to_.create) return false;
+    if (usable && procedures.complete && (!replaces || (procedures.current && procedures.own)))
+      return shortage::none;
+    if (usable && !to_.create) return shortage::none;
     if (!to_.create) {
       throw sql::permanent(errc::unavailable,
                            "the table " + names_.plain() +
@@ -508,16 +550,17 @@ class opening {
     }
     if (make_ == sql::provision::none) {
       bare_ = !usable;
-      return false;
+      return shortage::none;
     }
-    try {
-      make_tables(procedures_there);
-    } catch (const connection_error& c) {
-      // A user does not see procedures that it may not call. It needs the others only.
-      if (usable && !replaces && c.reason.code == errc::permission_denied) return false;
-      throw;
+    // Procedures of two users would not be trusted.
+    if (!replaces && !procedures.own) {
+      if (usable) return shortage::none;
+      throw sql::permanent(errc::permission_denied,
+                           "the procedures of " + names_.plain() +
+                               " belong to another user, and one is missing or may not be called; grant the "
+                               "procedures, or run as a trusted user: holdfast schema URL --apply");
     }
-    return true;
+    return usable ? shortage::parts : shortage::all;
   }
 
   /// \return the layout at the server; zero if there is none, or if a table is missing.
@@ -530,33 +573,47 @@ class opening {
 
   struct found_procedures {
     bool complete = false;
-    bool current = false;   // the same as this Holdfast makes
-    std::string untrusted;  // a procedure of another user that would run with this user's rights
+    bool current = true;    // the same as this Holdfast makes
+    bool own = true;        // made by this user, with the rights of this user
+    std::string untrusted;  // why they must not be called
   };
 
-  /// Runs before any procedure is called, because a procedure of another program may do anything.
+  /// Runs before any procedure is called, because a procedure of another program may do anything. Anybody may
+  /// write the comment. A procedure with the rights of its caller could use those of this user. One of a
+  /// second maker, who may make procedures in this database, could grant what is held.
   /// \throws connection_error where there are others of these names.
   [[nodiscard]] found_procedures look_at_procedures() {
-    const auto& parts = sql::mariadb::procedure_parts();
-    const std::string comment{sql::mariadb::procedure_comment};
-    ask("SELECT IF(routine_comment LIKE '" + comment +
-        "%', IF(security_type = 'DEFINER' OR definer = CURRENT_USER(), IF(routine_comment = '" +
-        sql::mariadb::current_comment() +
-        "', 'current', ''), CONCAT('? ', routine_name)), CONCAT('! ', routine_name)) "
-        "FROM information_schema.routines WHERE routine_schema = '" +
-        to_.schema + "' AND routine_type = 'PROCEDURE' AND routine_name IN (" + listed(parts) + ")");
-    const auto marked = [this](std::string_view mark) {
-      return std::find_if(column_.begin(), column_.end(),
-                          [&](const std::string& said) { return said.starts_with(mark); });
-    };
-    if (const auto foreign = marked("! "); foreign != column_.end()) {
-      throw sql::permanent(errc::foreign_store, "the procedure " + foreign->substr(2) +
-                                                    " is not Holdfast's; name another table with table=");
+    ask(with_names(sql::mariadb::text::procedures_there));
+    found_procedures found;
+    found.complete = column_.size() == sql::mariadb::procedure_parts().size();
+    std::string_view first_maker;
+    for (std::string_view line : column_) {
+      const std::string name{take_field(line)};
+      const std::string_view maker = take_field(line);
+      const bool is_own = take_field(line) == "own";
+      const bool is_lent = take_field(line) == "DEFINER";
+      if (!line.starts_with(sql::mariadb::procedure_comment)) {
+        throw sql::permanent(errc::foreign_store,
+                             "the procedure " + name + " is not Holdfast's; name another table with table=");
+      }
+      found.current = found.current && line == sql::mariadb::current_comment();
+      found.own = found.own && is_own && is_lent;
+      if (first_maker.empty()) first_maker = maker;
+      if (!is_own && !is_lent) {
+        found.untrusted =
+            "the procedure " + name + " belongs to another user and would run with this user's rights";
+      } else if (maker != first_maker && found.untrusted.empty()) {
+        found.untrusted = "the procedures of " + names_.plain() + " belong to several users: " + name +
+                          " to " + std::string{maker} + ", others to " + std::string{first_maker};
+      }
     }
-    found_procedures found{column_.size() == parts.size(), true, {}};
-    for (const std::string& said : column_) found.current = found.current && said == "current";
-    if (const auto strange = marked("? "); strange != column_.end()) found.untrusted = strange->substr(2);
     return found;
+  }
+
+  static void refuse_untrusted(const found_procedures& procedures) {
+    if (procedures.untrusted.empty()) return;
+    throw sql::permanent(errc::permission_denied,
+                         procedures.untrusted + "; run as a trusted user: holdfast schema URL --apply");
   }
 
   /// The names of these tables or procedures, quoted for a statement.
@@ -594,12 +651,12 @@ class opening {
       make(sql::mariadb::schema_of(names_, procedures_there), procedures_there);
     } catch (const connection_error& c) {
       if (c.reason.code != errc::permission_denied) throw;
-      throw sql::permanent(
-          errc::permission_denied,
-          "there is no lock table " + names_.plain() +
-              " whose procedures this user may call, and the user may not create one; grant the procedures, "
-              "or run as a user with the rights: holdfast schema URL --apply (" +
-              c.reason.message + ")");
+      throw sql::permanent(errc::permission_denied, "there is no lock table " + names_.plain() +
+                                                        " whose procedures this user may call and trust, and "
+                                                        "the user may not create one, or replace those of "
+                                                        "others; grant the procedures, or run as a user with "
+                                                        "the rights: holdfast schema URL --apply (" +
+                                                        c.reason.message + ")");
     }
   }
 
@@ -668,9 +725,7 @@ class opening {
     for (std::string_view line : column_) {
       facts one{subject};
       for (const char* name : {"account", "name", "rights", "object", "part"}) {
-        const std::string_view value = line.substr(0, line.find('\x1f'));
-        line.remove_prefix(std::min(line.size(), value.size() + 1));
-        one.set(name, value);
+        one.set(name, take_field(line));
       }
       const bool is_of_columns = !one.text("part").empty();
       one.set("range", is_of_columns ? " of columns" : "");
