@@ -1,6 +1,7 @@
 // The check of fencing tokens as a function of Redis 7, and as a part of a script.
 
 #include <gmock/gmock.h>
+#include <sstream>
 
 #include "faults/paused_writer.hpp"
 #include "support/redis_server.hpp"
@@ -100,6 +101,40 @@ TEST_F(redis_fences, are_loaded_once_and_put_back) {
                          "#!lua name=holdfast\nredis.register_function('mine', function() return 1 end)"}),
             "holdfast");
   EXPECT_EQ(failure_of([&] { (void)apply_fence_schema(server_.url()); }).code, errc::foreign_store);
+}
+
+/// As a log of Kafka: records stay in the order in which they came, and nothing refuses one.
+TEST(redis_stream, whose_readers_drop_older_tokens_has_no_late_record_of_a_paused_holder) {
+  redis_server server;
+  const auto record = [](fencing_token token, const std::string& units) {
+    return std::vector<std::string>{"XADD",  "log", "*", "token", std::to_string(token.value()),
+                                    "units", units};
+  };
+  const auto write = [&](fencing_token token) {
+    auto words = record(token, "1");
+    words.insert(words.begin(), {"redis-cli", "-e", "-s", server.socket()});
+    return words;
+  };
+  const auto succeed = [&](fencing_token token) { EXPECT_NE(server.ask(record(token, "9")), ""); };
+  EXPECT_EQ(status_of_late_write(server.url(), write, succeed), 0);
+
+  const auto units = [&](bool checked) {
+    std::istringstream records{server.ask({"XRANGE", "log", "-", "+"})};
+    std::string id;
+    std::string name;
+    std::string value;
+    std::string last;
+    std::uint64_t token = 0;
+    std::uint64_t largest = 0;
+    while (records >> id >> name >> token >> name >> value) {
+      if (checked && token < largest) continue;
+      largest = token;
+      last = value;
+    }
+    return last;
+  };
+  EXPECT_EQ(units(false), "1") << "without a check the late record counts";
+  EXPECT_EQ(units(true), "9");
 }
 
 TEST_F(redis_fences, keep_the_late_write_of_a_paused_holder_away) {
