@@ -57,7 +57,10 @@ std::optional<std::string> decoded(std::string_view text) {
 /// The text decoded; broken escapes were found when the URL was read.
 std::string plain(std::string_view text) { return decoded(text).value_or(std::string{}); }
 
-bool is_secret(std::string_view raw_key) {
+bool is_secret(std::string_view raw_key, std::string_view value) {
+  // Added to fencing tokens: without it a masked URL would be one of other tokens.
+  const bool is_number = value.find_first_not_of("0123456789") == std::string_view::npos;
+  if (raw_key == "token_base" && is_number) return false;
   std::string key = decoded(raw_key).value_or(std::string{raw_key});
   std::transform(key.begin(), key.end(), key.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; });
@@ -95,13 +98,16 @@ std::string masked_once(std::string_view url) {
     const std::size_t equals = url.find('=', i);
     if (equals == std::string_view::npos) break;
     const std::string_view key = url.substr(i, equals - i);
-    if (key.find_first_of(":/?&") == std::string_view::npos && is_secret(key)) hide(equals + 1, url.size());
+    if (key.find_first_of(":/?&") == std::string_view::npos && is_secret(key, url.substr(equals + 1)))
+      hide(equals + 1, url.size());
   }
   for (std::size_t i = url.find_first_of("?&"); i != std::string_view::npos;
        i = url.find_first_of("?&", i + 1)) {
     const std::size_t end = std::min(url.find('&', i + 1), url.size());
     const std::size_t equals = url.find('=', i + 1);
-    if (equals < end && is_secret(url.substr(i + 1, equals - i - 1))) hide(equals + 1, end);
+    if (equals >= end) continue;
+    if (is_secret(url.substr(i + 1, equals - i - 1), url.substr(equals + 1, end - equals - 1)))
+      hide(equals + 1, end);
   }
   std::string shown;
   for (std::size_t i = 0; i < url.size(); ++i) {
@@ -312,8 +318,8 @@ std::chrono::milliseconds store_url::take_milliseconds(const std::string& key,
 
 void store_url::refuse_rest(std::string_view known) const {
   if (options_.empty()) return;
-  refuse("unknown option '" + options_.begin()->first + "'; " + scheme_ + ": has " +
-         (known.empty() ? std::string{"none"} : std::string{known}));
+  refuse("unknown option '" + options_.begin()->first + "'; " + scheme_ + ": has " + std::string{known} +
+         (known.empty() ? "" : ", ") + "token_base (added to every fencing token)");
 }
 
 void store_url::refuse(const std::string& reason) const {

@@ -13,6 +13,10 @@
 
 namespace holdfast {
 
+/// The largest value of the option `token_base`. Clocks and numbers of transactions stay below it for ages,
+/// so that tokens with it fit 63 bits.
+inline constexpr std::int64_t largest_token_base = std::int64_t{1} << 62;
+
 /// A store URL, taken apart: `scheme:rest?key=value&…`, where rest is a path or `//authority/path`.
 /// Percent-escapes are decoded in every part.
 class store_url {
@@ -63,7 +67,8 @@ class store_url {
                                                             std::chrono::milliseconds otherwise,
                                                             std::chrono::milliseconds least,
                                                             std::chrono::milliseconds most);
-  /// \throws errc::invalid_url with the first unknown option, and the list of known ones.
+  /// \throws errc::invalid_url with the first unknown option, and the list of known ones: those of the store,
+  ///         and that of all stores.
   void refuse_rest(std::string_view known) const;
 
   /// Throws an error about this URL.

@@ -9,6 +9,7 @@
 #include "runtime/wakeup_fd.hpp"
 #include "stores/doctor/examination.hpp"
 #include "stores/scheme.hpp"
+#include "stores/token_base.hpp"
 
 namespace holdfast::stores {
 
@@ -85,11 +86,16 @@ database_schema with_password(const store_url& url, const client_options& option
 
 std::unique_ptr<tickets::link> open(store_url url, const client_options& options, runtime::event_loop& on) {
   require_password(url, options);
-  return entry_of(url).open(url, options, on);
+  const entry& found = entry_of(url);
+  const std::uint64_t base = take_token_base(url);
+  auto opened = found.open(url, options, on);
+  if (base == 0) return opened;
+  return std::make_unique<token_base_link>(std::move(opened), base);
 }
 
 database_schema schema_of(store_url url, const client_options& options) {
   const auto read = entry_of(url).schema_of;
+  static_cast<void>(take_token_base(url));  // of clients alone
   if (read == nullptr)
     throw error{errc::invalid_argument, url.masked() + " has no schema: only stores in database servers do"};
   return with_password(url, options, read(url, options));
@@ -97,6 +103,7 @@ database_schema schema_of(store_url url, const client_options& options) {
 
 database_schema fences_of(store_url url, const client_options& options) {
   const auto read = entry_of(url).fences_of;
+  static_cast<void>(take_token_base(url));
   if (read == nullptr) {
     throw error{errc::invalid_argument,
                 url.masked() + " has no fences: PostgreSQL, MariaDB, SQLite and Redis check fencing tokens"};
@@ -120,6 +127,7 @@ database_schema make_schema(const store_url& url, std::string_view subject, std:
 std::vector<finding> diagnose(store_url url, const client_options& options) {
   require_password(url, options);
   const entry& found = entry_of(url);
+  static_cast<void>(take_token_base(url));
   store_url whole = url;  // of which the store takes its options
   try {
     auto all = found.diagnose(url, options);

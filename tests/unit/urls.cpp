@@ -28,6 +28,17 @@ TEST(masked_url, hides_the_password_and_nothing_else) {
   EXPECT_EQ(masked_url(""), "");
 }
 
+// Else the program of `holdfast run`, and whoever takes a URL from a message, would see other tokens.
+TEST(masked_url, shows_the_token_base) {
+  EXPECT_EQ(masked_url("redis://:secret@host?token_base=17&prefix=a"),
+            "redis://:***@host?token_base=17&prefix=a");
+  EXPECT_EQ(masked_url("zk://a,b/root?layout=kazoo&token_base=17"),
+            "zk://a,b/root?layout=kazoo&token_base=17");
+  EXPECT_FALSE(store_url{"redis://host?token_base=17"}.has_masked_password());
+  EXPECT_EQ(masked_url("redis://host?token_base=hunter2"), "redis://host?token_base=***") << "no number";
+  EXPECT_EQ(masked_url("redis://host?my_token_base=17"), "redis://host?my_token_base=***");
+}
+
 TEST(masked_url, hides_passwords_among_the_options) {
   for (const auto* option :
        {"password", "PASSWORD", "sslpassword", "passwd", "auth", "secret", "%70assword"}) {

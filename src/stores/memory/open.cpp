@@ -4,12 +4,12 @@
 namespace holdfast::stores {
 
 std::unique_ptr<tickets::link> open_memory(store_url& url, const client_options&, runtime::event_loop& on) {
-  url.refuse_rest("no options");
+  url.refuse_rest({});
   return std::make_unique<memory::link>(on, url.path());
 }
 
 std::vector<finding> diagnose_memory(store_url& url, const client_options&) {
-  url.refuse_rest("no options");
+  url.refuse_rest({});
   return {{.subject = "this process",
            .condition = "reach",
            .result = finding::grade::kept,
