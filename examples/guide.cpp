@@ -101,6 +101,13 @@ bool take_several_names(holdfast::client& locks) {
   return held.held() && of_the_first;
 }
 
+bool hold_on_two_stores(holdfast::client& old_store, holdfast::client& locks) {
+  holdfast::lease_set held;
+  held.add(holdfast::mutex{old_store, "stock/sku-42"}.acquire());  // first, in all programs
+  held.add(holdfast::mutex{locks, "stock/sku-42"}.acquire());
+  return held.held() && held.leases()[1].token();
+}
+
 bool run_next_job(holdfast::fencing_token /*token*/) { return false; }
 
 bool elect(holdfast::client& locks) {
@@ -196,6 +203,8 @@ bool run_all() {
   expect("read_and_write", read_and_write(locks));
   expect("take_permits", take_permits(locks));
   expect("take_several_names", take_several_names(locks));
+  holdfast::client old_store{"memory:"};
+  expect("hold_on_two_stores", hold_on_two_stores(old_store, locks));
   expect("elect", elect(locks));
   expect("wait_in_a_coroutine", wait_in_a_coroutine(nightly, fourth));
   expect("wait_with_a_callback", wait_with_a_callback(nightly, fifth));

@@ -231,10 +231,10 @@ void client_core::announce_loss(const lease_record_ptr& lease) {
   for (const auto& each : waits) parts_->operations.remove(each.id);
   // The callbacks run on another thread than the signals: one that takes long must not delay the signal of
   // the next lease.
-  parts_->loop.defer_signal([p = parts_.get(), lease, set_lost = lease->set_lost, waits = std::move(waits),
+  parts_->loop.defer_signal([p = parts_.get(), lease, sets = lease->of_sets, waits = std::move(waits),
                              callbacks = std::move(callbacks), give_back]() mutable {
     lease->lost.request_stop();
-    set_lost.request_stop();
+    for (auto& each : sets) each.lost.request_stop();
     for (const auto& each : waits) each.action(lease->reason);
     if (callbacks.empty()) return give_back();
     p->loop.call_back([lease, callbacks = std::move(callbacks), give_back] {
@@ -269,11 +269,10 @@ bool client_core::remove_on_lost(const lease_record_ptr& lease, op_id id) {
 
 void client_core::announce_release_request(const lease_record_ptr& lease) {
   parts_->loop.assert_core_locked();
-  parts_->loop.defer_signal(
-      [own = lease->release_requested, of_set = lease->set_release_requested]() mutable {
-        own.request_stop();
-        of_set.request_stop();
-      });
+  parts_->loop.defer_signal([own = lease->release_requested, sets = lease->of_sets]() mutable {
+    own.request_stop();
+    for (auto& each : sets) each.release_requested.request_stop();
+  });
 }
 
 std::stop_token client_core::release_requested(const lease_record_ptr& lease) {
@@ -291,22 +290,26 @@ std::optional<std::string> client_core::release_request(const lease_record_ptr& 
   return lease->release_request ? std::optional{*lease->release_request} : std::nullopt;
 }
 
-void client_core::share_signals(std::span<const lease_record_ptr> leases, const std::stop_source& lost,
-                                const std::stop_source& release_requested) {
+void client_core::share_signals(std::span<const lease_record_ptr> leases,
+                                const lease_record::set_signals& of_set) {
   if (!is_ours()) return;
   bool is_lost = false;
   bool is_requested = false;
   {
     const core_lock now{parts_->loop};
     for (const lease_record_ptr& each : leases) {
-      each->set_lost = lost;
-      each->set_release_requested = release_requested;
+      each->of_sets.push_back(of_set);
       is_lost = is_lost || each->state() == lease_record::phase::lost;
       is_requested = is_requested || each->release_request != nullptr;
     }
   }
-  if (is_lost) std::stop_source{lost}.request_stop();
-  if (is_requested) std::stop_source{release_requested}.request_stop();
+  if (is_lost) std::stop_source{of_set.lost}.request_stop();
+  if (is_requested) std::stop_source{of_set.release_requested}.request_stop();
+}
+
+void client_core::forget_sets(std::span<const lease_record_ptr> leases) noexcept {
+  const core_lock now{parts_->loop};
+  for (const lease_record_ptr& each : leases) each->of_sets.clear();
 }
 
 void client_core::close() noexcept {

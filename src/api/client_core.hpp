@@ -106,8 +106,10 @@ class client_core : public std::enable_shared_from_this<client_core> {
   [[nodiscard]] std::optional<std::string> release_request(const lease_core::lease_record_ptr& lease);
   /// Has the first loss of one of the leases stop the one, unless it is released, and the first request to
   /// release one of them the other; also one that has come already.
-  void share_signals(std::span<const lease_core::lease_record_ptr> leases, const std::stop_source& lost,
-                     const std::stop_source& release_requested);
+  void share_signals(std::span<const lease_core::lease_record_ptr> leases,
+                     const lease_core::lease_record::set_signals& of_set);
+  /// Their sets are released: what happens to these leases from now on stops nothing of them.
+  void forget_sets(std::span<const lease_core::lease_record_ptr> leases) noexcept;
 
   [[nodiscard]] std::shared_ptr<void> watch(store::watched target, std::function<void()> changed);
   /// Observes the election of that name; see election::observe.

@@ -1,6 +1,9 @@
 #include "holdfast/lease_set.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <memory>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -12,13 +15,15 @@
 
 namespace holdfast {
 
+using lease_core::lease_record;
+using lease_core::lease_record_ptr;
+
 struct lease_set::state {
   std::vector<lease> leases;
-  std::stop_source lost;
-  std::stop_source release_requested;
+  lease_record::set_signals signals{};
 
-  [[nodiscard]] std::vector<lease_core::lease_record_ptr> records() const {
-    std::vector<lease_core::lease_record_ptr> all;
+  [[nodiscard]] std::vector<lease_record_ptr> records() const {
+    std::vector<lease_record_ptr> all;
     all.reserve(leases.size());
     for (const lease& each : leases) all.push_back(detail::lease_access::record(each));
     return all;
@@ -29,14 +34,74 @@ struct lease_set::state {
   }
 };
 
+namespace {
+
+/// Leases of one client that stand next to one another in a set.
+struct leases_of_client {
+  std::shared_ptr<detail::client_core> core;  // null: it has gone
+  std::span<const lease_record_ptr> leases;
+};
+
+/// The last ones first, as they are released.
+std::vector<leases_of_client> by_client(std::span<const lease_record_ptr> records) {
+  std::vector<leases_of_client> all;
+  auto end = records.size();
+  for (auto each = records.size(); each-- > 0;) {
+    auto core = detail::client_of(records[each]);
+    if (all.empty() || all.back().core != core) {
+      end = each + 1;
+      all.push_back({std::move(core), {}});
+    }
+    all.back().leases = records.subspan(each, end - each);
+  }
+  return all;
+}
+
+/// A loss is worse than that the store did not answer.
+std::error_code worse_of(std::error_code before, std::error_code next) {
+  return !before || next == errc::lost ? next : before;
+}
+
+std::error_code release_together(const leases_of_client& all) {
+  // Leases that outlived their client were lost when it was closed.
+  if (!all.core) return errc::lost;
+  return all.core->wait<std::error_code>([&](const auto& with, auto done) {
+    struct round {
+      store::handler<std::error_code> done;
+      std::size_t answers_due = 0;
+      std::error_code worst{};
+    };
+    const auto answers = std::make_shared<round>(round{std::move(done), all.leases.size()});
+    with.leases.together([&] {
+      for (const auto& each : all.leases) {
+        all.core->release(with, each, [answers](std::error_code code) {
+          answers->worst = worse_of(answers->worst, code);
+          if (--answers->answers_due == 0) answers->done(answers->worst);
+        });
+      }
+    });
+  });
+}
+
+/// From now on the leases stop the set's signals, too. A loss must not be missed for lack of memory, so that
+/// ends the process.
+void share(std::span<const lease_record_ptr> records, const lease_record::set_signals& signals) noexcept {
+  for (const auto& each : by_client(records)) {
+    if (each.core) {
+      each.core->share_signals(each.leases, signals);
+    } else {
+      std::stop_source{signals.lost}.request_stop();
+    }
+  }
+}
+
+}  // namespace
+
 lease_set::lease_set() noexcept = default;
 lease_set::lease_set(lease_set&&) noexcept = default;
 
-lease_set::lease_set(std::vector<lease> leases) : state_{new state{std::move(leases), {}, {}}} {
-  const auto records = state_->records();
-  if (const auto core = detail::client_of(records.front())) {
-    core->share_signals(records, state_->lost, state_->release_requested);
-  }
+lease_set::lease_set(std::vector<lease> leases) : state_{new state{std::move(leases)}} {
+  share(state_->records(), state_->signals);
 }
 
 lease_set& lease_set::operator=(lease_set&& other) noexcept {
@@ -53,8 +118,37 @@ lease_set::~lease_set() {
     return;
   }
   const auto records = state_->records();
-  if (const auto core = detail::client_of(records.front())) core->drop(records);
+  for (const auto& each : by_client(records)) {
+    if (each.core) each.core->drop(each.leases);
+  }
   state_->forget();
+}
+
+void lease_set::add(lease later) {
+  const auto& record = detail::lease_access::record(later);
+  if (!record) throw error{errc::not_owner, "lease_set::add: the lease holds nothing"};
+  if (record->generation != runtime::process_generation()) {
+    throw error{errc::closed,
+                "lease_set::add: the lease of '" + later.name() + "' belongs to the parent process"};
+  }
+  std::vector<lease> one;
+  one.push_back(std::move(later));
+  add(lease_set{std::move(one)});
+}
+
+void lease_set::add(lease_set later) {
+  if (!later.state_) throw error{errc::not_owner, "lease_set::add: the set that is added holds nothing"};
+  if (!later.is_ours() || (state_ && !is_ours()))
+    throw error{errc::closed, "lease_set::add: one of the sets belongs to the parent process"};
+  if (!state_) {
+    state_ = std::move(later.state_);
+    return;
+  }
+  const auto records = later.state_->records();
+  state_->leases.reserve(state_->leases.size() + records.size());
+  const auto added = std::move(later.state_);
+  std::move(added->leases.begin(), added->leases.end(), std::back_inserter(state_->leases));
+  share(records, state_->signals);
 }
 
 bool lease_set::is_ours() const noexcept {
@@ -86,11 +180,11 @@ std::stop_token lease_set::lost() const noexcept {
   for (const lease& each : state_->leases) {
     if (const auto fired = each.lost(); fired.stop_requested()) return fired;
   }
-  return state_->lost.get_token();
+  return state_->signals.lost.get_token();
 }
 
 std::stop_token lease_set::release_requested() const {
-  return state_ && is_ours() ? state_->release_requested.get_token() : std::stop_token{};
+  return state_ && is_ours() ? state_->signals.release_requested.get_token() : std::stop_token{};
 }
 
 std::optional<std::string> lease_set::release_request() const {
@@ -124,27 +218,17 @@ std::error_code lease_set::release() noexcept {
   if (!is_ours()) return errc::closed;
   const auto released = std::move(state_);
   const auto records = released->records();
-  const auto core = detail::client_of(records.front());
-  // Leases that outlived their client were lost when it was closed.
-  if (!core) return errc::lost;
-  const auto ended = core->wait<std::error_code>([&](const auto& with, auto done) {
-    struct round {
-      store::handler<std::error_code> done;
-      std::size_t answers_due = 0;
-      std::error_code worst{};
-    };
-    const auto answers = std::make_shared<round>(round{std::move(done), records.size()});
-    with.leases.together([&] {
-      for (const auto& each : records) {
-        core->release(with, each, [answers](std::error_code code) {
-          if (!answers->worst || code == errc::lost) answers->worst = code;
-          if (--answers->answers_due == 0) answers->done(answers->worst);
-        });
-      }
-    });
-  });
+  const auto clients = by_client(records);
+  if (clients.size() > 1) {
+    // The last ones are still held while the first are released, and may be lost meanwhile.
+    for (const auto& each : clients) {
+      if (each.core) each.core->forget_sets(each.leases);
+    }
+  }
+  std::error_code worst;
+  for (const auto& each : clients) worst = worse_of(worst, release_together(each));
   released->forget();
-  return ended;
+  return worst;
 }
 
 renewal lease_set::renew() noexcept {

@@ -68,8 +68,15 @@ class lease_record {
   store::time_point granted_at;
   /// Null unless the name may stay locked after a release, or events are observed.
   std::shared_ptr<const std::string> metadata;
-  std::stop_source lost;                        // requested once, without the core lock
-  std::stop_source set_lost{std::nostopstate};  // of the lease_set that it belongs to; requested after `lost`
+  std::stop_source lost;  // requested once, without the core lock
+  /// What a lease_set has users listen to.
+  struct set_signals {
+    std::stop_source lost;
+    std::stop_source release_requested;
+  };
+  /// Of the sets that it belongs to, or belonged to before they became part of another; requested after its
+  /// own.
+  std::vector<set_signals> of_sets;
   /// Somebody who is called when the lease is lost.
   struct listener {
     std::uint64_t id;  // by which its user refers to it
@@ -84,8 +91,7 @@ class lease_record {
   std::unique_ptr<const std::string> release_request;
   /// Requested after a request to release, without the core lock; made for the first who listens.
   std::stop_source release_requested{std::nostopstate};
-  std::stop_source set_release_requested{std::nostopstate};  // of the lease_set that it belongs to
-  store::single_flight inspection;                           // after a notification of such a request
+  store::single_flight inspection;  // after a notification of such a request
 
   bool may_be_exclusive = false;  // shared: it is not known whether the store has downgraded it
   bool is_unused = false;         // it was never handed to its user, and its name need not rest
