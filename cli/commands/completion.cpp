@@ -141,18 +141,23 @@ std::string bash_script(const synopses& commands) {
   return text + "  esac\n}\n\ncomplete -o bashdefault -F _holdfast holdfast\n";
 }
 
+/// Without what separates the parts of an option in zsh.
+std::string zsh_text(std::string_view plain) {
+  std::string text;
+  for (const char c : plain) {
+    if (c == '[' || c == ']' || c == ':') text += '\\';
+    text += c;
+  }
+  return text;
+}
+
 /// `'--store[which store]:URL: '`
 std::string zsh_option(const option_synopsis& option, const std::string& flag) {
-  std::string help;
-  for (const char c : option.help) {
-    if (c == '[' || c == ']' || c == ':') help += '\\';
-    help += c;
-  }
-  auto text = fmt::format("{}[{}]", flag, help);
+  auto text = fmt::format("{}[{}]", flag, zsh_text(option.help));
   if (option.value == "FILE")
     text += ":file:_files";
   else if (!option.value.empty())
-    text += fmt::format(":{}: ", option.value);
+    text += fmt::format(":{}: ", zsh_text(option.value));
   return in_shell(text);
 }
 

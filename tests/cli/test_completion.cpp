@@ -132,5 +132,10 @@ TEST_F(completion, of_the_others_covers_every_command) {
   }
 }
 
+/// A colon begins the next part of an option there.
+TEST_F(completion, of_zsh_has_whole_names_of_values) {
+  EXPECT_THAT(holdfast({"completion", "zsh"}).out, HasSubstr(":ADDRESS\\:PORT: '"));
+}
+
 }  // namespace
 }  // namespace holdfast::test
