@@ -187,13 +187,20 @@ TEST_F(token_base, leaves_replies_without_tokens_alone) {
 }
 
 TEST_F(token_base, is_added_to_notifications) {
-  const store::notification granted = notified({id(1), store::notification_kind::granted, fencing_token{7},
-                                                11, 12, false, 3, fencing_token{7}, fencing_token{8}});
+  const store::notification granted = notified({id(1),
+                                                store::notification_kind::granted,
+                                                fencing_token{7},
+                                                11,
+                                                {12, 4},
+                                                3,
+                                                fencing_token{7},
+                                                fencing_token{8}});
   EXPECT_EQ(granted.token, raised(7));
   EXPECT_EQ(granted.accepted, raised(7));
   EXPECT_EQ(granted.fence, raised(8));
   EXPECT_EQ(granted.proof, 11U);
-  EXPECT_EQ(granted.connection, 12U);
+  EXPECT_EQ(granted.position.connection, 12U);
+  EXPECT_EQ(granted.position.message, 4U);
   EXPECT_EQ(notified({id(1), store::notification_kind::look, {}}).token, fencing_token{});
 }
 
