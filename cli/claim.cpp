@@ -57,6 +57,7 @@ std::string locks_text(const claim& wish) {
   for (const lock_spec& each : wish.others) {
     text += fmt::format("{} '{}'", &each == &wish.others.back() ? " and" : ",", printable(each.name()));
   }
+  if (!wish.store.empty()) text += fmt::format(" of {}", printable(wish.store));
   return text;
 }
 

@@ -25,6 +25,7 @@ struct claim {
   std::optional<duration> at_least;  ///< see lock_options
   std::string label;
   bool election = false;  ///< to lead
+  std::string store;      ///< its URL without secrets, for messages of a command that uses several stores
 };
 
 /// Empty for any other text.
@@ -37,7 +38,8 @@ void set_permits(claim& wish, std::string_view text);
 [[nodiscard]] std::vector<lock_spec> names_of(const claim& wish);
 /// \throws failure for a name that comes twice.
 void require_distinct_names(const claim& wish);
-/// `the lock 'a'`, or `the locks 'a', 'b' and 'c'`; fit for a terminal.
+/// `the lock 'a'`, or `the locks 'a', 'b' and 'c'`, each with ` of redis://host` if the claim has a store;
+/// fit for a terminal.
 [[nodiscard]] std::string locks_text(const claim& wish);
 
 /// Its lock options.

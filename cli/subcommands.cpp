@@ -55,6 +55,17 @@ void subcommands::add_run(CLI::App& app) {
                   [this](const std::string& name) { run.wish.others.emplace_back(name); });
   add_other_names(command, "--and-shared", "As --and, together with other shared holders",
                   [this](const std::string& name) { run.wish.others.push_back(lock_spec::shared(name)); });
+  add_text(command, "--also", "URL:NAME", "First take the lock NAME of another store, and hold it, too",
+           [this](const std::string& text) { run.also = also_of(text); });
+  command
+      ->add_option("--also-password-file", run.also_password_file,
+                   "The password of that store, as --password-file")
+      ->type_name("FILE")
+      ->needs("--also");
+  command
+      ->add_option("--also-flock", run.also_file, "First of all lock FILE as flock(1) does, and hold it, too")
+      ->type_name("FILE")
+      ->check([](const std::string& path) { return path.empty() ? "the path is empty" : ""; });
   add_duration(command, "--wait", run.wish.wait,
                "Give up after this time; 0: try once; default: wait without limit");
   command->add_flag("-q,--quiet", run.quiet, "Print no message when the lock is not granted in time");

@@ -120,7 +120,7 @@ class candidacy {
         held.loss().value_or(end.lost ? loss_reason::not_renewed : loss_reason::ended_at_store);
     const bool ended = end.lost;
     end.lost = lost_at_release(
-                   locks, [&] { return held.resign(); }, locks_text(request_.wish),
+                   {&locks}, [&] { return held.resign(); }, locks_text(request_.wish),
                    !request_.store.json && !end.lost) ||
                end.lost;
     tell(end, ended, token, reason, waited, lasted);

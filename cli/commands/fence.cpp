@@ -44,10 +44,6 @@ fencing_token token_of(const fence_command& request) {
   return fencing_token{static_cast<std::uint64_t>(*number)};
 }
 
-bool ends_wait_for_file(int number) {
-  return number == SIGHUP || number == SIGINT || number == SIGQUIT || number == SIGTERM;
-}
-
 /// \return the signal that interrupted the wait for others that use the file.
 std::optional<int> open_fence(std::optional<fence>& opened, const fence_command& request,
                               signal_inbox& signals) {
@@ -61,7 +57,7 @@ std::optional<int> open_fence(std::optional<fence>& opened, const fence_command&
       if (busy.code() != errc::timeout) throw;
       if (request.wait && boot_clock::now() >= until) throw;
     }
-    if (const auto number = await_time(pause, signals, ends_wait_for_file)) return number;
+    if (const auto number = await_time(pause, signals, requests_end)) return number;
   }
 }
 

@@ -1,13 +1,16 @@
 #include "commands/run.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <fmt/core.h>
 #include <future>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "commands/wait_line.hpp"
@@ -15,6 +18,7 @@
 #include "output/json.hpp"
 #include "output/terminal.hpp"
 #include "output/text.hpp"
+#include "run/file_lock.hpp"
 #include "run/held_command.hpp"
 #include "run/program.hpp"
 #include "run/run_wait.hpp"
@@ -25,12 +29,27 @@ namespace holdfast::cli {
 
 namespace {
 
+/// The locks of one store that the command runs under.
+struct store_locks {
+  client locks;
+  claim wish;   ///< without a least time where this process has to stay for it
+  bool is_own;  ///< of --store
+};
+
+/// The lock whose loss ended the command, for messages.
+struct loss {
+  std::string locks;  ///< one of these, where it is not known which
+  std::optional<std::uint64_t> token;
+  std::string name;   ///< empty where it is not known
+  std::string store;  ///< empty where there is one store, or it is not known which
+  loss_reason reason = loss_reason::ended_at_store;
+};
+
 /// The result of a run, for its messages.
 struct run_result {
-  std::vector<std::pair<std::string, std::uint64_t>> tokens;  // of each name
-  /// Of the lock that was lost, with its token; empty where several were held, and the loss was noticed at
-  /// the release alone.
-  std::optional<std::pair<std::string, std::uint64_t>> lost;
+  std::vector<std::pair<std::string, std::uint64_t>> tokens;  // of each name of --store
+  std::optional<std::uint64_t> also_token;
+  loss lost;  // if one was
   boot_clock::time_point requested_at;
   boot_clock::time_point held_at;
   boot_clock::time_point ended_at;
@@ -113,72 +132,251 @@ int conclude_denied(const run_command& request, const failure& denial) {
 
 /// If a store's locks end with a session, it cannot keep one without its holder, and refuses --at-least. Then
 /// the claim is made without it, and this process has to stay.
-/// \param wish loses its least time if the store refuses it.
-wait_result await_grant_or_stay(client& locks, claim& wish, signal_inbox& signals, const event* troubled) {
+wait_result await_grant_or_stay(store_locks& on, std::optional<boot_clock::time_point> until,
+                                signal_inbox& signals, const event* troubled) {
+  const auto wait = [&] {
+    claim now = on.wish;
+    if (until) now.wait = std::max(duration::zero(), std::chrono::ceil<duration>(*until - boot_clock::now()));
+    return await_grant(on.locks, now, signals, troubled);
+  };
   try {
-    return await_grant(locks, wish, signals, troubled);
+    return wait();
   } catch (const error& refused) {
-    if (!wish.at_least || refused.code() != errc::invalid_argument) throw;
+    if (!on.wish.at_least || refused.code() != errc::invalid_argument) throw;
   }
-  wish.at_least.reset();
-  return await_grant(locks, wish, signals, troubled);
+  on.wish.at_least.reset();
+  return wait();
 }
 
-/// The reason why the command had to end. The command is asked to end some time before a deadline that no
-/// renewal moves: the lease is not lost then, but would be.
-loss_reason reason_of(const lease_set& held, bool ended_at_store) {
-  if (const lease* lost = held.lost_lease()) return lost->loss().value_or(loss_reason::ended_at_store);
-  return ended_at_store ? loss_reason::ended_at_store : loss_reason::not_renewed;
+/// \throws what await_grant_or_stay throws; of another store than --store a failure, because an error may get
+/// advice about the default store.
+wait_result await_locks(store_locks& on, std::optional<boot_clock::time_point> until, signal_inbox& signals,
+                        const event* troubled) {
+  try {
+    return await_grant_or_stay(on, until, signals, troubled);
+  } catch (const error& cause) {
+    if (on.is_own) throw;
+    throw to_failure(cause);
+  }
+}
+
+std::optional<boot_clock::time_point> end_of_wait(const run_command& request,
+                                                  boot_clock::time_point requested_at) {
+  if (!request.wish.wait) return std::nullopt;
+  return requested_at + *request.wish.wait;
+}
+
+/// Takes the locks of one store after the other.
+/// \return the leases, in the order of the stores; or the exit status if they are not granted.
+std::variant<lease_set, int> acquire_all(const run_command& request, std::vector<store_locks>& stores,
+                                         signal_inbox& signals, const event* troubled,
+                                         boot_clock::time_point requested_at) {
+  const auto until = end_of_wait(request, requested_at);
+  for (;;) {
+    lease_set held;
+    for (store_locks& each : stores) {
+      auto waited = await_locks(each, until, signals, troubled);
+      if (waited.interrupted_by) return killed_by_signal + *waited.interrupted_by;
+      if (!waited.held) {
+        held = lease_set{};  // others need not wait for the first while this asks who has the second
+        return conclude_denied(request, denial_of(each.locks, each.wish, requested_at));
+      }
+      held.add(std::move(*waited.held));
+    }
+    if (stores.size() == 1 || held.held()) return held;
+    // Waiting for the first while the second is held could be a deadlock: both are released.
+    if (!request.store.json) {
+      complain(fmt::format("holdfast: {} was lost during the wait for {}; both are taken anew\n",
+                           locks_text(stores.front().wish), locks_text(stores.back().wish)));
+    }
+  }
+}
+
+/// \return the exit status if it is not locked.
+std::optional<int> lock_file(const run_command& request, std::optional<file_lock>& locked,
+                             signal_inbox& signals, boot_clock::time_point requested_at) {
+  if (request.also_file.empty()) return std::nullopt;
+  auto waited = await_file(request.also_file, end_of_wait(request, requested_at), signals);
+  if (waited.interrupted_by) return killed_by_signal + *waited.interrupted_by;
+  if (waited.locked) {
+    locked.emplace(std::move(waited.locked));
+    return std::nullopt;
+  }
+  const auto within =
+      *request.wish.wait == duration::zero() ? "" : " within " + to_whole_text(*request.wish.wait);
+  return conclude_denied(request, {timed_out, fmt::format("the file '{}' was not free{}: another process has "
+                                                          "locked it",
+                                                          request.also_file, within)});
+}
+
+/// The other store gets no password of --store's.
+client open_also(const run_command& request, client_options options) {
+  const store_choice choice{request.also->url, request.also_password_file, false};
+  if (!choice.password_file.empty()) {
+    give_password(choice, options);
+  } else if (choice.url.find("***") != choice.url.npos && masked_url(choice.url) == choice.url) {
+    throw failure{bad_usage, fmt::format("--also: the password of {} is masked; give it with "
+                                         "--also-password-file",
+                                         choice.url)};
+  }
+  try {
+    return client{choice.url, std::move(options)};
+  } catch (const error& cause) {
+    throw to_failure(cause);
+  }
+}
+
+/// In the order in which they are taken.
+std::vector<store_locks> open_stores(const run_command& request, const client_options& options) {
+  std::vector<store_locks> stores;
+  claim own = request.wish;
+  if (request.also) {
+    const bool is_same = request.also->url == url_of(request.store);
+    if (is_same && std::ranges::any_of(names_of(own), [&](const lock_spec& each) {
+          return each.name() == request.also->name;
+        })) {
+      throw failure{bad_usage, fmt::format("--also: '{}' of {} is taken anyway; --also is for another store",
+                                           request.also->name, masked_url(request.also->url))};
+    }
+    // Otherwise a name would rest although the command has not run, because the other was not granted.
+    own.at_least.reset();
+    claim also = own;
+    also.name = request.also->name;
+    also.others.clear();
+    auto other = open_also(request, options);
+    also.store = other.url();
+    stores.push_back({std::move(other), std::move(also), false});
+  }
+  auto locks = open_client(request.store, options);
+  if (request.also) own.store = locks.url();
+  stores.push_back({std::move(locks), std::move(own), true});
+  return stores;
+}
+
+/// The store of a lease, by its place among the leases.
+const store_locks& store_of(std::size_t place, const std::vector<store_locks>& stores) {
+  return stores.front().is_own || place == 0 ? stores.front() : stores.back();
+}
+
+/// \param was_ended the command is asked to end some time before a deadline that no renewal moves: that lease
+/// is not lost then, but would be.
+loss loss_of(const lease_set& held, const std::vector<store_locks>& stores, bool was_ended) {
+  const auto leases = held.leases();
+  const lease* lost = held.lost_lease();
+  loss found;
+  found.reason = lost != nullptr ? lost->loss().value_or(loss_reason::ended_at_store)
+                 : was_ended     ? loss_reason::not_renewed
+                                 : loss_reason::ended_at_store;
+  if (lost == nullptr && (was_ended || leases.size() == 1)) {
+    // Of several names of a store, all will be lost.
+    const auto* const first = &*std::ranges::min_element(leases, {}, &lease::deadline);
+    const auto& on = store_of(static_cast<std::size_t>(first - leases.data()), stores);
+    found.store = on.wish.store;
+    if (on.wish.others.empty()) {
+      lost = first;
+    } else {
+      found.locks = "one of " + locks_text(on.wish);
+    }
+  }
+  if (lost != nullptr) {
+    found.store = store_of(static_cast<std::size_t>(lost - leases.data()), stores).wish.store;
+    found.name = lost->name();
+    found.token = lost->token().value();
+    found.locks = fmt::format("the lock '{}'{}", printable(found.name),
+                              found.store.empty() ? "" : " of " + printable(found.store));
+  }
+  if (!found.locks.empty()) return found;
+  for (const store_locks& each : stores) {
+    found.locks += fmt::format("{}{}{}", found.locks.empty() ? "" : " or ",
+                               each.wish.others.empty() ? "" : "one of ", locks_text(each.wish));
+  }
+  return found;
 }
 
 /// Keeps the lock by staying after the command.
 /// \return false if it was lost meanwhile.
-bool stays(const run_command& request, const lease_set& held, boot_clock::time_point until,
-           signal_inbox& signals) {
+bool stays(const run_command& request, const lease_set& held, const std::vector<store_locks>& stores,
+           boot_clock::time_point until, signal_inbox& signals) {
   if (held.lost().stop_requested()) return true;  // it was lost while the command ran
   stay(held.lost(), until, signals);
   if (!held.lost().stop_requested()) return true;
   if (!request.store.json) {
-    complain(fmt::format("holdfast: {} {} lost after '{}' had ended, before --at-least was over. {}\n",
-                         locks_text(request.wish), request.wish.others.empty() ? "was" : "were",
-                         printable(request.command.front()), sentence_of(reason_of(held, true))));
+    const auto lost = loss_of(held, stores, false);
+    complain(fmt::format("holdfast: {} was lost after '{}' had ended, before --at-least was over. {}\n",
+                         lost.locks, printable(request.command.front()), sentence_of(lost.reason)));
   }
   return false;
 }
 
+/// What --json prints of a run.
+json report_of(const run_command& request, const ending& end, const run_result& result, int status,
+               const std::string& also_store) {
+  json object{{"name", request.wish.name},
+              {"token", result.tokens.front().second},
+              {"waited_s", to_seconds(result.held_at - result.requested_at)},
+              {"held_s", to_seconds(result.ended_at - result.held_at)},
+              {"lost", end.lost}};
+  if (end.lost) object["reason"] = to_string(result.lost.reason);
+  if (end.lost && !result.lost.name.empty()) object["lost_name"] = result.lost.name;
+  if (end.lost && !result.lost.store.empty()) object["lost_store"] = result.lost.store;
+  for (std::size_t each = 1; each < result.tokens.size(); ++each) {
+    const auto& [name, token] = result.tokens[each];
+    object["others"].push_back({{"name", name}, {"token", token}});
+  }
+  if (result.also_token) {
+    object["also"] = {{"name", request.also->name}, {"store", also_store}, {"token", *result.also_token}};
+  }
+  if (end.request)
+    object["release_requested"] = {{"name", end.request->name}, {"reason", end.request->reason}};
+  if (end.left_workers) object["workers_ended"] = true;
+  object["command_status"] = end.status;
+  object["status"] = status;
+  return object;
+}
+
 /// \param ended whether the command was made to end, and did not end by itself.
-int conclude(const run_command& request, const ending& end, bool ended, loss_reason reason,
-             const run_result& result) {
+int conclude(const run_command& request, const ending& end, bool ended, const run_result& result,
+             const std::string& also_store) {
   const int status = end.lost ? request.lost_status : end.status;
   if (request.store.json) {
-    json object{{"name", request.wish.name},
-                {"token", result.tokens.front().second},
-                {"waited_s", to_seconds(result.held_at - result.requested_at)},
-                {"held_s", to_seconds(result.ended_at - result.held_at)},
-                {"lost", end.lost}};
-    if (end.lost) object["reason"] = to_string(reason);
-    if (end.lost && result.lost) object["lost_name"] = result.lost->first;
-    for (std::size_t each = 1; each < result.tokens.size(); ++each) {
-      const auto& [name, token] = result.tokens[each];
-      object["others"].push_back({{"name", name}, {"token", token}});
-    }
-    if (end.request)
-      object["release_requested"] = {{"name", end.request->name}, {"reason", end.request->reason}};
-    if (end.left_workers) object["workers_ended"] = true;
-    object["command_status"] = end.status;
-    object["status"] = status;
-    print_line(object, stderr);
+    print_line(report_of(request, end, result, status, also_store), stderr);
   } else if (end.lost) {
     const auto command = printable(request.command.front());
     const auto end_text =
         ended ? std::string{"was ended"} : fmt::format("ended by itself with status {}", end.status);
-    const auto which = result.lost ? fmt::format("the lock '{}' (token {})", printable(result.lost->first),
-                                                 result.lost->second)
-                                   : "one of " + locks_text(request.wish);
-    complain(fmt::format("holdfast: {} was lost while '{}' ran; '{}' {}. {}. Others may hold the lock now\n",
-                         which, command, command, end_text, sentence_of(reason)));
+    const auto token = result.lost.token ? fmt::format(" (token {})", *result.lost.token) : "";
+    complain(
+        fmt::format("holdfast: {}{} was lost while '{}' ran; '{}' {}. {}. Others may hold the lock now\n",
+                    result.lost.locks, token, command, command, end_text, sentence_of(result.lost.reason)));
   }
   return status;
+}
+
+/// A store whose locks live with a session asks for one that lives as long. And who holds the lock is asked
+/// for beside the wait for it, and not to hold that up where the store does not answer.
+client_options options_for(const run_command& request, const program& command,
+                           const std::shared_ptr<event>& troubled) {
+  client_options options;
+  options.program(command.title("run"));
+  options.locks(lock_options{}
+                    .ttl(request.wish.ttl.value_or(lock_options{}.ttl()))
+                    .retry(retry_policy{}.limit(std::chrono::seconds{2})));
+  options.flush_limit(flush_limit);
+  options.observer([troubled](const holdfast::event& seen) {
+    if (seen.kind == event_kind::trouble) troubled->raise();
+  });
+  return options;
+}
+
+/// Releases the locks of the last store first. \return whether one of them had ended before.
+bool release_all(std::vector<store_locks>& stores, lease_set& held, bool warns) {
+  std::vector<client*> clients;
+  std::string subject;
+  for (auto each = stores.rbegin(); each != stores.rend(); ++each) {
+    clients.push_back(&each->locks);
+    subject += fmt::format("{}{}", subject.empty() ? "" : " and ", locks_text(each->wish));
+  }
+  return lost_at_release(clients, [&] { return held.release(); }, subject, warns);
 }
 
 }  // namespace
@@ -189,50 +387,43 @@ int perform(const run_command& request) {
   signal_inbox signals{SIGHUP,  SIGINT,   SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
                        SIGALRM, SIGWINCH, SIGTSTP, SIGCONT, SIGCHLD, SIGTTOU};
   const program command{request.command};
-  client_options options;
-  options.program(command.title("run"));
-  // A store whose locks live with a session asks for one that lives as long. And who holds the lock is asked
-  // for beside the wait for it, and not to hold that up where the store does not answer.
-  options.locks(lock_options{}
-                    .ttl(request.wish.ttl.value_or(lock_options{}.ttl()))
-                    .retry(retry_policy{}.limit(std::chrono::seconds{2})));
-  options.flush_limit(flush_limit);
   const auto troubled = std::make_shared<event>();
-  options.observer([troubled](const holdfast::event& seen) {
-    if (seen.kind == event_kind::trouble) troubled->raise();
-  });
-  auto locks = open_client(request.store, options);
+  std::optional<file_lock> file;  // unlocked after all others
+  auto stores = open_stores(request, options_for(request, command, troubled));
 
   run_result result;
   result.requested_at = boot_clock::now();
-  claim wish = request.wish;
-  auto waited = await_grant_or_stay(locks, wish, signals,
-                                    request.quiet || request.store.json ? nullptr : troubled.get());
-  if (waited.interrupted_by) return killed_by_signal + *waited.interrupted_by;
-  if (!waited.held) return conclude_denied(request, denial_of(locks, request.wish, result.requested_at));
+  if (const auto status = lock_file(request, file, signals, result.requested_at)) return *status;
+  auto acquired =
+      acquire_all(request, stores, signals, request.quiet || request.store.json ? nullptr : troubled.get(),
+                  result.requested_at);
+  if (const int* status = std::get_if<int>(&acquired)) return *status;
 
-  auto& held = *waited.held;
+  auto& held = std::get<lease_set>(acquired);
   result.held_at = boot_clock::now();
   const auto ttl = request.wish.ttl.value_or(lock_options{}.ttl());
-  const hold under = hold_of(held);
+  hold under = hold_of(held);
+  if (request.also) {  // its token is of another store, and means nothing to what the command writes to
+    result.also_token = under.tokens.front().second;
+    under.tokens.erase(under.tokens.begin());
+  }
   result.tokens = under.tokens;
   auto end = run_under(under, ttl, command, signals, {signals.mask_before(), pipe_signal}, true,
                        {request.request_signal, request.store.json});
-  const bool has_to_stay = request.wish.at_least && !wish.at_least;
+  const bool has_to_stay = request.wish.at_least && std::ranges::any_of(stores, [](const store_locks& each) {
+                             return !each.wish.at_least;
+                           });
   const bool lost_later = has_to_stay && !end.lost && !end.interrupted_by &&
-                          !stays(request, held, result.held_at + *request.wish.at_least, signals);
+                          !stays(request, held, stores, result.held_at + *request.wish.at_least, signals);
   result.ended_at = boot_clock::now();
   const bool ended = end.lost;
-  const auto reason = reason_of(held, !ended);
-  if (const lease* lost = held.lost_lease()) result.lost.emplace(lost->name(), lost->token().value());
-  if (held.leases().size() == 1) result.lost = result.tokens.front();
-  const bool lost_at_end = lost_at_release(
-      locks, [&] { return held.release(); }, locks_text(request.wish), !request.store.json && !end.lost);
+  result.lost = loss_of(held, stores, ended);
+  const bool lost_at_end = release_all(stores, held, !request.store.json && !end.lost);
   end.lost = end.lost || (lost_at_end && !lost_later);
   // Not sooner: a second Ctrl-C would end this process, and the lock would stay held for its ttl.
   signals.discard();
   signals.close();
-  return conclude(request, end, ended, reason, result);
+  return conclude(request, end, ended, result, stores.front().wish.store);
 }
 
 }  // namespace holdfast::cli

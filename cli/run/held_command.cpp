@@ -74,12 +74,15 @@ ending run_under(const hold& held, duration ttl, const program& command, signal_
   return end;
 }
 
-bool lost_at_release(client& locks, const std::function<std::error_code()>& release,
+bool lost_at_release(const std::vector<client*>& clients, const std::function<std::error_code()>& release,
                      const std::string& subject, bool warns) {
   constexpr std::chrono::seconds patience{5};
   // Deferred if no thread can be created: the command's status matters more than a short wait.
   auto released = std::async(std::launch::async | std::launch::deferred, release);
-  if (released.wait_for(patience) == std::future_status::timeout) locks.close();  // which ends the attempt
+  for (client* each : clients) {
+    if (released.wait_for(patience) != std::future_status::timeout) break;
+    each->close();  // which ends the attempt
+  }
   const auto code = released.get();
   if (code && code != errc::lost && warns) {
     complain(

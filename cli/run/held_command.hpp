@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "run/child.hpp"
 #include "run/hold.hpp"
@@ -38,8 +39,10 @@ struct request_response {
 /// Whether the store reports that the hold had ended before its release. A store that does not answer causes
 /// a warning only, after a short wait: the command has ended under a valid lease, which ends by itself. The
 /// client is closed then.
+/// \param clients of the hold, in the order in which they release it.
 /// \param subject of the warning, such as "the lock 'x'". \param warns whether there is a warning.
-[[nodiscard]] bool lost_at_release(client& locks, const std::function<std::error_code()>& release,
+[[nodiscard]] bool lost_at_release(const std::vector<client*>& clients,
+                                   const std::function<std::error_code()>& release,
                                    const std::string& subject, bool warns);
 
 /// For people, as a sentence.

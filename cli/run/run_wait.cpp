@@ -92,11 +92,11 @@ bool tell_of_pause(const client& locks, const claim& wish) {
   return false;
 }
 
+}  // namespace
+
 bool requests_end(int number) {
   return number == SIGHUP || number == SIGINT || number == SIGQUIT || number == SIGTERM;
 }
-
-}  // namespace
 
 std::optional<int> await_call(client& locks, const claim& wish, signal_inbox& signals, const ends_wait& ends,
                               const event* troubled, const std::function<void()>& call) {
@@ -123,23 +123,28 @@ std::optional<int> await_call(client& locks, const claim& wish, signal_inbox& si
   return std::nullopt;
 }
 
-std::optional<int> await_time(duration length, signal_inbox& signals, const ends_wait& ends) {
-  const auto end = boot_clock::now() + length;
+std::optional<int> await_change(int fd, const std::function<bool()>& is_so,
+                                std::optional<boot_clock::time_point> until, signal_inbox& signals,
+                                const ends_wait& ends) {
   for (;;) {
+    if (is_so()) return std::nullopt;
     if (const auto number = take_interruption(signals, ends, [] {})) return number;
-    const auto left = std::chrono::ceil<duration>(end - boot_clock::now());
-    if (left <= duration::zero()) return std::nullopt;
-    await_any({signals.get()}, left);
+    std::optional<duration> left;
+    if (until) left = std::chrono::ceil<duration>(*until - boot_clock::now());
+    if (left && *left <= duration::zero()) return std::nullopt;
+    await_any({signals.get(), fd}, left);
   }
+}
+
+std::optional<int> await_time(duration length, signal_inbox& signals, const ends_wait& ends) {
+  return await_change(-1, [] { return false; }, boot_clock::now() + length, signals, ends);
 }
 
 void stay(const std::stop_token& lost, boot_clock::time_point until, signal_inbox& signals) {
   const event ended;
   const std::stop_callback on_lost{lost, [&] { ended.raise(); }};
-  while (!lost.stop_requested() && boot_clock::now() < until) {
-    if (take_interruption(signals, requests_end, [] {})) return;
-    await_any({signals.get(), ended.get()}, std::chrono::ceil<duration>(until - boot_clock::now()));
-  }
+  static_cast<void>(
+      await_change(ended.get(), [&] { return lost.stop_requested(); }, until, signals, requests_end));
 }
 
 wait_result await_grant(client& locks, const claim& wish, signal_inbox& signals, const event* troubled) {

@@ -31,6 +31,16 @@ using ends_wait = std::function<bool(int number)>;
                                             const ends_wait& ends, const event* troubled,
                                             const std::function<void()>& call);
 
+/// Whether a signal requests the end of a process.
+[[nodiscard]] bool requests_end(int number);
+
+/// Waits until it is so.
+/// \param fd becomes readable, and stays so, when it is so; negative: nothing to wait for.
+/// \param until the end of the wait in any case; empty: no limit. \return the signal that ended it sooner.
+[[nodiscard]] std::optional<int> await_change(int fd, const std::function<bool()>& is_so,
+                                              std::optional<boot_clock::time_point> until,
+                                              signal_inbox& signals, const ends_wait& ends);
+
 /// Waits for a time, or until a signal that ends it.
 [[nodiscard]] std::optional<int> await_time(duration length, signal_inbox& signals, const ends_wait& ends);
 
