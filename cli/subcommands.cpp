@@ -223,6 +223,14 @@ void subcommands::add_doctor(CLI::App& app) {
   command->add_flag("--accept-unknown", doctor.accepts_unknown,
                     "Do not count as doubtful what this user may not ask");
   add_ttl(command, doctor.ttl, "The longest ttl in use, with its grace; default: 30s");
+  auto* former = command->add_option("--after", doctor.after,
+                                     "The store in use until now: are this one's tokens larger?");
+  former->check(no_empty_url)->type_name("URL");
+  command
+      ->add_option("--after-password-file", doctor.after_password_file,
+                   "The password of that store, as --password-file")
+      ->type_name("FILE")
+      ->needs(former);
   add_store(command, doctor.store)->excludes(place);
   command->footer("The exit status is 0 if all checks passed, 1 if one may not have, and 2 if one failed.");
 }

@@ -61,6 +61,16 @@ void print_text(const std::vector<finding>& all, bool with_kept) {
   }
 }
 
+/// The former store gets no password of --store's.
+std::vector<finding> examine(const doctor_command& request, const client_options& options) {
+  const std::string url = url_of(request.store);
+  if (request.after.empty()) return diagnose(url, options);
+  client_options of_former;
+  if (!request.after_password_file.empty())
+    give_password({request.after, request.after_password_file, false}, of_former);
+  return diagnose_after(url, request.after, options, of_former);
+}
+
 }  // namespace
 
 exit_status status_of(grade worst, bool accepts_unknown) {
@@ -81,7 +91,7 @@ int perform(const doctor_command& request) {
   {
     status_line progress;
     progress.show("examining the store");
-    all = diagnose(url_of(request.store), options);
+    all = examine(request, options);
   }
   const grade worst = worst_of(all);
   if (request.store.json) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "exit_status.hpp"
 #include "store.hpp"
@@ -11,9 +12,11 @@ namespace holdfast::cli {
 /// `holdfast doctor`
 struct doctor_command {
   store_choice store;
-  std::optional<duration> ttl;   ///< the longest in use; empty: the default of the library
-  bool all = false;              ///< print what is kept, too
-  bool accepts_unknown = false;  ///< what this user may not ask is no reason for an alarm
+  std::string after;                ///< the URL of the store that was in use before; empty: none was
+  std::string after_password_file;  ///< empty: its password, if any, is in that URL
+  std::optional<duration> ttl;      ///< the longest in use; empty: the default of the library
+  bool all = false;                 ///< print what is kept, too
+  bool accepts_unknown = false;     ///< what this user may not ask is no reason for an alarm
 };
 
 /// \param worst of all findings.

@@ -46,4 +46,18 @@ struct finding {
 [[nodiscard]] HOLDFAST_EXPORT std::vector<finding> diagnose(std::string_view url,
                                                             const client_options& options = {});
 
+/// As `diagnose`, for a store that takes over from another: with one finding more, of the condition `tokens`.
+/// It says whether every fencing token of this store exceeds those that the former one has granted, and may
+/// grant while clients move, so that resources which check tokens admit the clients of this store
+/// (docs/moving.md). Else its remedy has the `token_base` for this store's URL. The former store is examined
+/// likewise, and its names are listed as client::list does.
+/// \param url of the store that takes over, with the token_base in use, if there is one.
+/// \param former the URL of the other store, with its own.
+/// \param options as of `diagnose`.
+/// \param options_of_former its password, where that is not in its URL.
+/// \throws holdfast::error as `diagnose` does, and where the former store cannot be examined and listed.
+[[nodiscard]] HOLDFAST_EXPORT std::vector<finding> diagnose_after(
+    std::string_view url, std::string_view former, const client_options& options = {},
+    const client_options& options_of_former = {});
+
 }  // namespace holdfast

@@ -1,5 +1,6 @@
 #include "holdfast/client.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <limits>
@@ -104,7 +105,22 @@ std::string default_store() {
 }
 
 std::vector<finding> diagnose(std::string_view url, const client_options& options) {
-  return stores::diagnose(store_url{url}, options);
+  return stores::diagnose(store_url{url}, options).findings;
+}
+
+std::vector<finding> diagnose_after(std::string_view url, std::string_view former,
+                                    const client_options& options, const client_options& options_of_former) {
+  doctor::report here = stores::diagnose(store_url{url}, options);
+  const store_url other{former};
+  doctor::succession of;
+  of.former = other.masked();
+  of.here = here.tokens;
+  of.before = stores::diagnose(other, options_of_former).tokens;
+  const client before{former, options_of_former};
+  for (const lock_summary& each : before.list(true)) of.largest = std::max(of.largest, each.last_token);
+  of.now = doctor::host_time();  // after the tokens that it may be the origin of
+  here.findings.push_back(doctor::judge(of));
+  return std::move(here.findings);
 }
 
 std::string schema(std::string_view url) { return stores::schema_of(store_url{url}, {}).text; }

@@ -18,7 +18,7 @@ namespace {
 struct entry {
   std::string_view scheme;
   std::unique_ptr<tickets::link> (*open)(store_url&, const client_options&, runtime::event_loop&);
-  std::vector<finding> (*diagnose)(store_url&, const client_options&);
+  doctor::report (*diagnose)(store_url&, const client_options&);
   database_schema (*schema_of)(store_url&, const client_options&) = nullptr;  // of stores in database servers
   database_schema (*fences_of)(store_url&,
                                const client_options&) = nullptr;  // where data can be beside locks
@@ -124,19 +124,21 @@ database_schema make_schema(const store_url& url, std::string_view subject, std:
           }};
 }
 
-std::vector<finding> diagnose(store_url url, const client_options& options) {
+doctor::report diagnose(store_url url, const client_options& options) {
   require_password(url, options);
   const entry& found = entry_of(url);
-  static_cast<void>(take_token_base(url));
+  const std::uint64_t base = take_token_base(url);
   store_url whole = url;  // of which the store takes its options
   try {
-    auto all = found.diagnose(url, options);
+    doctor::report result = found.diagnose(url, options);
+    result.tokens.base = base;
+    std::vector<finding>& all = result.findings;
     // The client's private key is in the file of `cert` if the URL has no `key`.
     const auto certificate = whole.take("cert");
     doctor::examine_key(whole.take("key").value_or(certificate.value_or("")), all);
     // Clients of the others stand still together with their store.
     if (found.is_in_server()) doctor::examine_host_clock(doctor::host_clock(), all);
-    return all;
+    return result;
   } catch (const runtime::connection_error& c) {
     throw error{c.reason.code, "cannot examine " + url.masked() + ": " + c.reason.message};
   }

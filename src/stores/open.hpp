@@ -11,6 +11,7 @@
 #include "holdfast/diagnosis.hpp"
 #include "holdfast/options.hpp"
 #include "runtime/event_loop.hpp"
+#include "stores/doctor/succession.hpp"
 
 namespace holdfast::stores {
 
@@ -32,9 +33,10 @@ struct database_schema {
 /// \throws holdfast::error, errc::invalid_argument if there is none for such a store.
 [[nodiscard]] database_schema fences_of(store_url url, const client_options& options);
 
-/// Whether the store of a URL keeps the conditions of its guarantees: see holdfast::diagnose.
+/// Whether the store of a URL keeps the conditions of its guarantees, see holdfast::diagnose, and how far its
+/// tokens have come.
 /// \throws holdfast::error.
-[[nodiscard]] std::vector<finding> diagnose(store_url url, const client_options& options);
+[[nodiscard]] doctor::report diagnose(store_url url, const client_options& options);
 
 /// The schemes of this build.
 [[nodiscard]] std::vector<std::string_view> known_schemes();

@@ -25,13 +25,14 @@ std::unique_ptr<tickets::link> open_postgresql(store_url& url, const client_opti
 std::unique_ptr<tickets::link> open_mariadb(store_url& url, const client_options& options,
                                             runtime::event_loop& on);
 
-/// Likewise, whether the store keeps its conditions. \throws holdfast::error, runtime::connection_error.
-std::vector<finding> diagnose_memory(store_url& url, const client_options& options);
-std::vector<finding> diagnose_sqlite(store_url& url, const client_options& options);
-std::vector<finding> diagnose_redis(store_url& url, const client_options& options);
-std::vector<finding> diagnose_zookeeper(store_url& url, const client_options& options);
-std::vector<finding> diagnose_postgresql(store_url& url, const client_options& options);
-std::vector<finding> diagnose_mariadb(store_url& url, const client_options& options);
+/// Likewise, whether the store keeps its conditions, and how far its tokens have come.
+/// \throws holdfast::error, runtime::connection_error.
+doctor::report diagnose_memory(store_url& url, const client_options& options);
+doctor::report diagnose_sqlite(store_url& url, const client_options& options);
+doctor::report diagnose_redis(store_url& url, const client_options& options);
+doctor::report diagnose_zookeeper(store_url& url, const client_options& options);
+doctor::report diagnose_postgresql(store_url& url, const client_options& options);
+doctor::report diagnose_mariadb(store_url& url, const client_options& options);
 
 /// Likewise, the schema of a store in a database server.
 stores::database_schema schema_of_postgresql(store_url& url, const client_options& options);

@@ -141,7 +141,7 @@ std::unique_ptr<tickets::link> open_mariadb(store_url& url, const client_options
   return std::make_unique<mariadb_link>(on, settings_of(url, options));
 }
 
-std::vector<finding> diagnose_mariadb(store_url& url, const client_options& options) {
+doctor::report diagnose_mariadb(store_url& url, const client_options& options) {
   return mariadb::diagnose(settings_of(url, options));
 }
 

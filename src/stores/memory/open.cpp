@@ -8,14 +8,15 @@ std::unique_ptr<tickets::link> open_memory(store_url& url, const client_options&
   return std::make_unique<memory::link>(on, url.path());
 }
 
-std::vector<finding> diagnose_memory(store_url& url, const client_options&) {
+doctor::report diagnose_memory(store_url& url, const client_options&) {
   url.refuse_rest({});
-  return {{.subject = "this process",
-           .condition = "reach",
-           .result = finding::grade::kept,
-           .observed = "it excludes the threads of one process only; each process has a store of its own",
-           .meaning = {},
-           .remedy = {}}};
+  return {{{.subject = "this process",
+            .condition = "reach",
+            .result = finding::grade::kept,
+            .observed = "it excludes the threads of one process only; each process has a store of its own",
+            .meaning = {},
+            .remedy = {}}},
+          doctor::own_clock()};
 }
 
 }  // namespace holdfast::stores

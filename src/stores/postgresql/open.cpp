@@ -153,7 +153,7 @@ std::unique_ptr<tickets::link> open_postgresql(store_url& url, const client_opti
   return std::make_unique<postgresql_link>(on, settings_of(url, options));
 }
 
-std::vector<finding> diagnose_postgresql(store_url& url, const client_options& options) {
+doctor::report diagnose_postgresql(store_url& url, const client_options& options) {
   return postgresql::diagnose(settings_of(url, options));
 }
 

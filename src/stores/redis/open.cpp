@@ -217,7 +217,7 @@ std::unique_ptr<tickets::link> open_redis(store_url& url, const client_options& 
   return std::make_unique<redis::link>(on, std::move(s));
 }
 
-std::vector<finding> diagnose_redis(store_url& url, const client_options& options) {
+doctor::report diagnose_redis(store_url& url, const client_options& options) {
   return redis::diagnose(settings_of(url, options), options.locks().ttl() + options.locks().grace());
 }
 

@@ -67,10 +67,11 @@ std::unique_ptr<tickets::link> open_sqlite(store_url& url, const client_options&
       });
 }
 
-std::vector<finding> diagnose_sqlite(store_url& url, const client_options&) {
+doctor::report diagnose_sqlite(store_url& url, const client_options&) {
   using namespace std::chrono_literals;
   const choice made = choice_of(url);
-  return sqlite::diagnose(made.file.path, made.file.names, {made.anywhere, made.is_default}, 2s);
+  return {sqlite::diagnose(made.file.path, made.file.names, {made.anywhere, made.is_default}, 2s),
+          doctor::own_clock()};
 }
 
 stores::database_schema fences_of_sqlite(store_url& url, const client_options&) {

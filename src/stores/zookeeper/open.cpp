@@ -79,7 +79,7 @@ std::unique_ptr<tickets::link> open_zookeeper(store_url& url, const client_optio
   return std::make_unique<zookeeper::link>(on, settings_of(url, options));
 }
 
-std::vector<finding> diagnose_zookeeper(store_url& url, const client_options& options) {
+doctor::report diagnose_zookeeper(store_url& url, const client_options& options) {
   // The same rights by default are less than the same rights by choice.
   store_url copy = url;
   const bool asks_for_world = copy.take("acl") == "world";

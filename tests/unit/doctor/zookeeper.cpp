@@ -85,5 +85,23 @@ TEST(doctor_zookeeper, compares_servers) {
             1'000'000'000'000'000);
 }
 
+TEST(doctor_zookeeper, takes_the_last_transaction_of_the_server_that_has_most) {
+  doctor::token_source all;
+  const auto add = [&](std::string_view line) {
+    facts of{"zk-1"};
+    set_fields(of, line, ": ");
+    add_transaction(of, all);
+  };
+  add("Zxid: 100\nMode: follower\n");
+  add("Zxid: 0x\n");
+  add("Zxid: 0xffffffffffffffff\n");
+  add("Zxid: 0x1g\n");
+  EXPECT_EQ(all.of, doctor::token_source::origin::unknown);
+  add("Zookeeper version: 3.8.0\nZxid: 0x200000003\nMode: leader\n");
+  add("Zxid: 0x100000004\n");
+  EXPECT_EQ(all.of, doctor::token_source::origin::transactions);
+  EXPECT_EQ(all.transaction, 0x2'0000'0003U);
+}
+
 }  // namespace
 }  // namespace holdfast::zookeeper

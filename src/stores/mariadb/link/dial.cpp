@@ -185,7 +185,7 @@ class opening {
 
   /// Reads what the server says of itself and of the store; changes and locks nothing, and calls no procedure
   /// that is not Holdfast's.
-  [[nodiscard]] std::vector<finding> examine() {
+  [[nodiscard]] doctor::report examine() {
     begin();
     check_version();
     sql::examination found{facts{to_.link.place}, {}};
@@ -770,7 +770,7 @@ bool provide(const settings& to, int stop) {
   return opening{to, nobody, role::calls, stop}.provide();
 }
 
-std::vector<finding> diagnose(const settings& of) {
+doctor::report diagnose(const settings& of) {
   const runtime::wakeup_fd never;
   const owner_id nobody;
   return opening{of, nobody, role::calls, never.descriptor()}.examine();

@@ -162,7 +162,7 @@ class opening {
   ///
   /// One transaction, which writes nothing, and is rolled back: behind a pooler no setting stays in the
   /// session.
-  [[nodiscard]] std::vector<finding> examine() {
+  [[nodiscard]] doctor::report examine() {
     connect();
     check_version();
     sql::examination found{facts{to_.link.place}, {}};
@@ -639,7 +639,7 @@ bool provide_fences(const settings& to, int stop) {
 
 bool provide(const settings& to, int stop) { return opening{to, owner_id::random(), stop}.provide(); }
 
-std::vector<finding> diagnose(const settings& of) {
+doctor::report diagnose(const settings& of) {
   const runtime::wakeup_fd never;
   const owner_id nobody = owner_id::random();
   return opening{of, nobody, never.descriptor()}.examine();

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/owner_id.hpp"
-#include "holdfast/diagnosis.hpp"
 #include "runtime/password.hpp"
+#include "stores/doctor/succession.hpp"
 #include "stores/sql/link/connection.hpp"
 #include "stores/sql/link/link.hpp"
 #include "stores/sql/protocol/text.hpp"
@@ -55,6 +55,6 @@ struct settings {
 
 /// Asks the server of a URL about itself and the store, over a connection of its own. Blocks.
 /// \throws runtime::connection_error if it does not let this user in.
-[[nodiscard]] std::vector<finding> diagnose(const settings& of);
+[[nodiscard]] doctor::report diagnose(const settings& of);
 
 }  // namespace holdfast::postgresql

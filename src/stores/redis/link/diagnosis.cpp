@@ -293,7 +293,7 @@ class survey {
     if (in.tls.on) secure_ = std::make_unique<tls_context>(in);
   }
 
-  std::vector<finding> run() && {
+  doctor::report run() && {
     if (in_.has_sentinels()) {
       examine_sentinels();
     } else if (in_.is_cluster()) {
@@ -301,9 +301,11 @@ class survey {
     } else if (in_.is_quorum()) {
       examine_quorum();
     } else {
-      add(ask(in_.server).findings);
+      add(ask(in_.server));
     }
-    return std::move(found_);
+    // A number that is proposed to several may be ahead of their clocks.
+    if (in_.is_quorum()) tokens_.most_ahead += dialect::furthest_number;
+    return {std::move(found_), tokens_};
   }
 
  private:
@@ -314,6 +316,10 @@ class survey {
   };
 
   void add(const std::vector<finding>& more) { found_.insert(found_.end(), more.begin(), more.end()); }
+  void add(const server_answers& of) {
+    add(of.findings);
+    tokens_.add_clock(of.said);
+  }
   /// \throws connection_error, as the functions below.
   [[nodiscard]] conversation talk_to(const server_address& at, const credentials& login) const {
     return {in_, at, login, secure_.get(), never_.descriptor()};
@@ -335,6 +341,7 @@ class survey {
   runtime::wakeup_fd never_;
   bool has_failover_ = false;  // others may promote a replica
   std::vector<finding> found_;
+  doctor::token_source tokens_;
 };
 
 /// Whether it does something for whoever gives no password; empty: not known. HELLO alone is answered to
@@ -441,7 +448,7 @@ std::vector<survey::answer> survey::ask_at_once(const std::vector<server_address
 }
 
 void survey::examine_answer(const server_address& at, const answer& from, const std::string& meaning) {
-  if (from.said) return add(from.said->findings);
+  if (from.said) return add(*from.said);
   facts of{at.place()};
   of.set("problem", from.problem.message);
   of.set("meaning", meaning);
@@ -522,7 +529,7 @@ void survey::examine_quorum() {
 
 }  // namespace
 
-std::vector<finding> diagnose(const settings& of, std::chrono::nanoseconds longest_ttl) {
+doctor::report diagnose(const settings& of, std::chrono::nanoseconds longest_ttl) {
   return survey{of, std::chrono::ceil<milliseconds>(longest_ttl)}.run();
 }
 

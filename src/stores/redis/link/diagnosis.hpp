@@ -8,6 +8,7 @@
 
 #include "base/failure.hpp"
 #include "stores/doctor/examination.hpp"
+#include "stores/doctor/succession.hpp"
 #include "stores/redis/link/settings.hpp"
 #include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/server_address.hpp"
@@ -45,7 +46,7 @@ struct sentinel_answers {
 /// \param longest_ttl in use, with its grace.
 /// \throws connection_error if no server is left that could grant anything; holdfast::error for certificates
 /// that cannot be read.
-[[nodiscard]] std::vector<finding> diagnose(const settings& of, std::chrono::nanoseconds longest_ttl);
+[[nodiscard]] doctor::report diagnose(const settings& of, std::chrono::nanoseconds longest_ttl);
 
 /// What the Sentinels say of a primary together, for `primary_conditions`.
 [[nodiscard]] doctor::facts conclude(const std::vector<sentinel_answers>& all, const settings& in);

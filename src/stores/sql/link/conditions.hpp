@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "stores/doctor/examination.hpp"
+#include "stores/doctor/succession.hpp"
 
 namespace holdfast::sql::conditions {
 
@@ -69,13 +70,15 @@ struct examination {
     of.set("reason", reason);
     doctor::examine(conditions::part_conditions, of, more);
   }
-  [[nodiscard]] std::vector<finding> conclude(std::span<const doctor::condition> own) const {
-    std::vector<finding> all;
+  [[nodiscard]] doctor::report conclude(std::span<const doctor::condition> own) const {
+    doctor::report result;
+    std::vector<finding>& all = result.findings;
     doctor::examine(conditions::server_conditions, said, all);
     doctor::examine(own, said, all);
     if (said.has("clock_distance")) doctor::examine(doctor::clock_conditions(), said, all);
     all.insert(all.end(), more.begin(), more.end());
-    return all;
+    result.tokens.add_clock(said);
+    return result;
   }
 };
 

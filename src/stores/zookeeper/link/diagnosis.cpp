@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -38,7 +39,7 @@ constexpr std::int64_t safe_ticks = 8;  // of a session, see the page
 
 /// A server has no say in facts of other names.
 constexpr std::string_view taken =
-    " Mode tickTime minSessionTimeout maxSessionTimeout zk_local_sessions zk_cnt_fsynctime "
+    " Mode Zxid tickTime minSessionTimeout maxSessionTimeout zk_local_sessions zk_cnt_fsynctime "
     "zk_cnt_sync_processor_batch_size ";
 
 bool is_local(const settings::server& at) {
@@ -157,7 +158,7 @@ class ensemble_survey {
  public:
   explicit ensemble_survey(const settings& of) : settings_{of} {}
 
-  std::vector<finding> run(bool asks_for_world) && {
+  doctor::report run(bool asks_for_world) && {
     for (const settings::server& each : settings_.servers) hear(each);
     if (at_.empty()) throw runtime::connection_error{{errc::unavailable, last_problem_}};
     const std::string user = settings_.auth.substr(0, settings_.auth.find(':'));
@@ -168,7 +169,8 @@ class ensemble_survey {
     ensemble_.set_flag("is_local", std::ranges::all_of(settings_.servers, is_local));
     look();
     // The session has been written by then, which shows whether a server forces writes to its disk.
-    std::vector<finding> all;
+    doctor::report result;
+    std::vector<finding>& all = result.findings;
     std::vector<facts> said;
     for (one& each : servers_) {
       ask(each, "conf", "=");
@@ -177,10 +179,11 @@ class ensemble_survey {
       if (each.said.has("tickTime")) each.said.set("two_ticks", 2 * each.said.number("tickTime"));
       doctor::examine(conditions::server_conditions, each.said, all);
       said.push_back(each.said);
+      add_transaction(each.said, result.tokens);
     }
     conclude(ensemble_, said);
     doctor::examine(conditions::ensemble_conditions, ensemble_, all);
-    return all;
+    return result;
   }
 
  private:
@@ -292,6 +295,17 @@ bool set_fields(facts& of, std::string_view answer, std::string_view separator) 
   return is_any;
 }
 
+void add_transaction(const facts& of_server, doctor::token_source& to) {
+  constexpr std::string_view prefix = "0x";
+  std::string_view text = of_server.text("Zxid");
+  if (!text.starts_with(prefix)) return;
+  text.remove_prefix(prefix.size());
+  std::int64_t last = 0;  // of Java: never negative
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), last, 16);
+  if (problem == std::errc{} && end == text.data() + text.size() && last > 0)
+    to.add_transaction(static_cast<std::uint64_t>(last));
+}
+
 void conclude(facts& ensemble, const std::vector<facts>& servers) {
   const auto count = [&](std::string_view mode) {
     return std::ranges::count_if(servers, [&](const facts& each) { return each.text("Mode") == mode; });
@@ -313,7 +327,7 @@ void conclude(facts& ensemble, const std::vector<facts>& servers) {
   ensemble.set("bounds", all);
 }
 
-std::vector<finding> diagnose(const settings& of, bool asks_for_world) {
+doctor::report diagnose(const settings& of, bool asks_for_world) {
   return ensemble_survey{of}.run(asks_for_world);
 }
 
