@@ -22,4 +22,20 @@ void take_mode(store_url& url, sql::link_settings& s) {
   s.answer_limit = url.take_milliseconds("answer_timeout", s.session.value_or(s.answer_limit), 100ms, 1h);
 }
 
+void take_notify(store_url& url, sql::link_settings& s, sql::poll_maker question) {
+  const std::string notify = url.take("notify").value_or("listen");
+  if (notify != "listen" && notify != "poll")
+    url.refuse("the option 'notify' is neither 'listen' nor 'poll'");
+  if (notify == "listen") {
+    if (url.take("poll")) url.refuse("the option 'poll' needs notify=poll");
+    return;
+  }
+  if (s.session) {
+    url.refuse("mode=session needs a session of its own, and notify=poll relies on none; remove one of them");
+  }
+  sql::polling_settings polling{.question = question};
+  polling.longest = url.take_milliseconds("poll", 100ms, 10ms, 10s);
+  s.polling = polling;
+}
+
 }  // namespace holdfast::stores

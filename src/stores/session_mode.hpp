@@ -10,4 +10,9 @@ namespace holdfast::stores {
 /// \throws errc::invalid_url.
 void take_mode(store_url& url, sql::link_settings& s);
 
+/// Those that say how clients learn of grants: `notify` and `poll`. After `take_mode`.
+/// \param question of the store, for clients that poll.
+/// \throws errc::invalid_url.
+void take_notify(store_url& url, sql::link_settings& s, sql::poll_maker question);
+
 }  // namespace holdfast::stores

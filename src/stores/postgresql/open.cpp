@@ -30,6 +30,7 @@ constexpr std::string_view known_options =
     "create (0: do not make it), keep_idle (how long an unused name's token is remembered), "
     "pooler (session: there is one, which pools sessions), "
     "mode (table, or session: locks end with the connection), "
+    "notify (listen, or poll: no session is relied on), poll (the longest interval between two polls), "
     "session_timeout, connect_timeout, answer_timeout; "
     "and of libpq: host, hostaddr, port, user, password, dbname, target_session_attrs, sslmode, sslrootcert, "
     "sslcert, sslkey, sslcrl, channel_binding, service, passfile";
@@ -125,6 +126,10 @@ postgresql::settings settings_of(store_url& url, const client_options& options) 
     url.refuse(
         "mode=session does not work through a pooler, because a lock ends with the connection; remove "
         "'pooler' and connect directly");
+  }
+  take_notify(url, s.link, &sql::postgresql::poll_of);
+  if (s.link.polling && s.pooled) {
+    url.refuse("the option 'pooler' is of no use with notify=poll, which works through any; remove it");
   }
   s.link.keep_idle = url.take_duration("keep_idle", 30 * 24h);
   url.refuse_rest(known_options);

@@ -1,63 +1,15 @@
 // PgBouncer between client and server.
 
-#include <csignal>
-
-#include "faults/postgresql/on_postgresql.hpp"
-#include "support/reserved_port.hpp"
+#include "faults/postgresql/pgbouncer.hpp"
 
 namespace holdfast::faults {
 namespace {
 
 using testing::HasSubstr;
 
-/// A pooler of a server, which takes whoever comes.
-class pgbouncer {
- public:
-  pgbouncer(const postgresql_server& server, const std::string& mode, const std::string& lines = {}) {
-    const auto configuration = folder_.file("pgbouncer.ini");
-    write_bytes(
-        configuration,
-        "[databases]\nholdfast = host=127.0.0.1 port=" + std::to_string(server.port()) +
-            " user=holdfast\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = " + std::to_string(port()) +
-            "\nunix_socket_dir =\nauth_type = any\npool_mode = " + mode + '\n' + lines);
-    const auto user = test::unprivileged_user("postgres");
-    if (user) test::hand_over(folder_.path(), *user);
-    process_.emplace(std::vector<std::string>{"pgbouncer", configuration},
-                     test::child_process::settings{
-                         .folder = folder_.path().string(), .output = folder_.file("log"), .user = user});
-    const auto wait_limit = boot_clock::now() + 60s;
-    while (!console()->connected()) {
-      if (!process_->running() || boot_clock::now() > wait_limit) {
-        throw std::runtime_error{"pgbouncer does not answer: " + bytes_of(folder_.file("log"))};
-      }
-      std::this_thread::sleep_for(1ms);
-    }
-  }
-
-  [[nodiscard]] std::uint16_t port() const { return port_.number(); }
-  [[nodiscard]] std::unique_ptr<test::postgresql_console> console() const {
-    return std::make_unique<test::postgresql_console>("host=127.0.0.1 user=holdfast dbname=holdfast port=" +
-                                                      std::to_string(port()));
-  }
-  void stop() { process_->stop(); }
-  void go_on() { process_->go_on(); }
-
- private:
-  test::scratch_folder folder_;
-  test::reserved_port port_;
-  std::optional<test::child_process> process_;
-};
-
 class postgresql_poolers : public on_postgresql {
  protected:
-  void SetUp() override {
-    const auto nothing = [] { return test::child_process{{"pgbouncer", "--version"}, {}}.wait(60s); };
-    try {
-      ASSERT_EQ(nothing(), 0);
-    } catch (const std::system_error&) {
-      GTEST_SKIP() << "pgbouncer is not installed";
-    }
-  }
+  void SetUp() override { require_pgbouncer(); }
 };
 
 TEST_F(postgresql_poolers, of_transactions_or_statements_are_refused_at_once) {
@@ -71,6 +23,7 @@ TEST_F(postgresql_poolers, of_transactions_or_statements_are_refused_at_once) {
     EXPECT_THAT(refused.text, HasSubstr("connection pooler"));
     EXPECT_THAT(refused.text, HasSubstr("connect directly"));
     EXPECT_THAT(refused.text, HasSubstr("pooler=session"));
+    EXPECT_THAT(refused.text, HasSubstr("notify=poll"));
   }
   EXPECT_EQ(server_.number("SELECT count(*) FROM pg_class WHERE relname LIKE 'holdfast%'"), 0);
 }

@@ -7,6 +7,7 @@
 
 #include "routines/postgresql/postgresql_caller.hpp"
 #include "routines/tasks.hpp"
+#include "stores/postgresql/protocol/schema.hpp"
 #include "stores/sql/protocol/looks.hpp"
 
 namespace holdfast {
@@ -63,6 +64,11 @@ class postgresql_plans : public testing::Test {
       for (const tickets::request& request :
            test::joint_tasks({"contended", "free", "name 7", "never used before"})) {
         test::rows_of(real.call(sql::call_of(request, test::id(200)), test::id(200)));
+      }
+      for (const bool is_held : {false, true}) {
+        const sql::poll_question polled{
+            test::id(200), {{"contended", 20002}, {"name 7", 7}, {"never used before", 1}}, is_held, {}};
+        test::rows_of(real.call(sql::postgresql::poll_of(polled), test::id(200)));
       }
     }
   }

@@ -122,8 +122,13 @@ std::optional<std::int64_t> read_bucket(std::string_view said) {
 
 }  // namespace
 
-connection::connection(handle session, const owner_id& client, const sql::naming& names, duration idle_limit)
-    : sql::connection{client}, session_{std::move(session)}, names_{names}, idle_limit_{idle_limit} {
+connection::connection(handle session, const owner_id& client, const sql::naming& names, duration idle_limit,
+                       session_use use)
+    : sql::connection{client},
+      session_{std::move(session)},
+      names_{names},
+      use_{use},
+      idle_limit_{idle_limit} {
   if (PQsetnonblocking(session_.get(), 1) != 0 || PQenterPipelineMode(session_.get()) != 1) break_off();
 }
 
@@ -131,13 +136,10 @@ void connection::break_off() const { throw runtime::connection_error{failure_of(
 
 short connection::events() const { return static_cast<short>(unsent_ ? POLLIN | POLLOUT : POLLIN); }
 
-std::size_t connection::depth() const { return pipeline_depth; }
+std::size_t connection::depth() const { return use_ == session_use::own ? pipeline_depth : 1; }
 
 /// Planned once in each session. The server also keeps the plans inside its routines.
-void connection::prepare(const sql::call& request) {
-  std::vector<Oid> types;
-  types.reserve(request.in.size());
-  for (const sql::parameter& p : request.in) types.push_back(type_of(p));
+void connection::prepare(const sql::call& request, const std::vector<Oid>& types) {
   const std::string text = sql::postgresql::statement_of(request, names_);
   if (PQsendPrepare(session_.get(), request.routine.c_str(), text.c_str(), static_cast<int>(types.size()),
                     types.data()) != 1) {
@@ -163,35 +165,51 @@ void connection::hear_while_needed(const sql::call& next) {
 void connection::begin_or_end_hearing(bool on) {
   const std::string statement =
       (on ? "LISTEN \"" : "UNLISTEN \"") + sql::postgresql::channel_of(client()) + '"';
-  if (PQsendQueryParams(session_.get(), statement.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 1) != 1 ||
-      PQpipelineSync(session_.get()) != 1) {
-    break_off();
-  }
+  send_alone(statement);
+  if (PQpipelineSync(session_.get()) != 1) break_off();
   due_.push_back({"", false, true});
   hears_ = on;
 }
 
+/// A statement without parameters.
+void connection::send_alone(const std::string& statement) {
+  if (PQsendQueryParams(session_.get(), statement.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 1) != 1) {
+    break_off();
+  }
+}
+
 void connection::send(const sql::call& request) {
-  hear_while_needed(request);
-  const bool is_new = prepared_.insert(request.routine).second;
-  if (is_new) prepare(request);
+  const bool is_shared = use_ == session_use::shared;
+  std::vector<Oid> types;
   std::vector<std::string> values;
   std::vector<const char*> bytes;
   std::vector<int> sizes;
+  types.reserve(request.in.size());
   values.reserve(request.in.size());
   bytes.reserve(request.in.size());
   sizes.reserve(request.in.size());
   for (const sql::parameter& p : request.in) {
+    types.push_back(type_of(p));
     values.push_back(value_of(p));
     bytes.push_back(values.back().data());
     sizes.push_back(static_cast<int>(values.back().size()));
   }
   const std::vector<int> binary(values.size(), 1);
-  if (PQsendQueryPrepared(session_.get(), request.routine.c_str(), static_cast<int>(values.size()),
-                          bytes.data(), sizes.data(), binary.data(), 1) != 1 ||
-      PQpipelineSync(session_.get()) != 1) {
-    break_off();
+  const auto count = static_cast<int>(values.size());
+  bool is_new = false;
+  int sent = 0;
+  if (is_shared) {
+    send_alone(sql::postgresql::settling_of(names_));
+    sent = PQsendQueryParams(session_.get(), sql::postgresql::statement_of(request, names_).c_str(), count,
+                             types.data(), bytes.data(), sizes.data(), binary.data(), 1);
+  } else {
+    hear_while_needed(request);
+    is_new = prepared_.insert(request.routine).second;
+    if (is_new) prepare(request, types);
+    sent = PQsendQueryPrepared(session_.get(), request.routine.c_str(), count, bytes.data(), sizes.data(),
+                               binary.data(), 1);
   }
+  if (sent != 1 || PQpipelineSync(session_.get()) != 1) break_off();
   due_.push_back({request.routine, is_new, false});
   flush();
 }

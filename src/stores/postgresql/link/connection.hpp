@@ -45,15 +45,26 @@ struct refusal {
 /// Whether the reason is a missing routine, table or schema.
 [[nodiscard]] bool is_missing(const PGresult* refused);
 
+/// How calls reach the server.
+enum class session_use : std::uint8_t {
+  own,     // one session for all calls: it listens, and keeps prepared statements
+  shared,  // any session, for one transaction each: nothing stays in it
+};
+
 /// A session in libpq's pipeline mode: calls are sent without waiting for earlier answers. Each call is a
 /// transaction.
+///
+/// In a shared session a transaction begins with the settings of the call, see settle.sql, up to one Sync:
+/// until then a pooler leaves the session to this client. One call is in flight at a time, since a pooler
+/// need not know more.
 class connection final : public sql::connection {
  public:
   /// Takes over a session that is ready and has no call in flight.
   /// \param idle_limit how long the session continues to listen after the last call about a claim and the end
   /// of its ttl.
   /// \throws runtime::connection_error.
-  connection(handle session, const owner_id& client, const sql::naming& names, duration idle_limit);
+  connection(handle session, const owner_id& client, const sql::naming& names, duration idle_limit,
+             session_use use = session_use::own);
 
   [[nodiscard]] int descriptor() const override { return PQsocket(session_.get()); }
   [[nodiscard]] short events() const override;
@@ -62,13 +73,17 @@ class connection final : public sql::connection {
   [[nodiscard]] std::vector<sql::answer> proceed() override;
   [[nodiscard]] std::vector<store::notification> take_notifications() override;
   [[nodiscard]] std::optional<runtime::connection_error> ended() const override { return end_; }
-  [[nodiscard]] std::optional<duration> notified_for() const override { return std::chrono::seconds{60}; }
+  [[nodiscard]] std::optional<duration> notified_for() const override {
+    if (use_ == session_use::shared) return std::nullopt;
+    return std::chrono::seconds{60};
+  }
   [[nodiscard]] sql::changes take_changes() override { return std::exchange(changes_, {}); }
 
  private:
   void hear_while_needed(const sql::call& next);
   void begin_or_end_hearing(bool on);
-  void prepare(const sql::call& request);
+  void prepare(const sql::call& request, const std::vector<Oid>& types);
+  void send_alone(const std::string& statement);
   void flush();
   void take_in(const PGresult* r);
   void take_refusal(const PGresult* r);
@@ -77,6 +92,7 @@ class connection final : public sql::connection {
 
   handle session_;
   sql::naming names_;
+  const session_use use_;
   std::set<std::string> prepared_;
   struct under_way {
     std::string routine;

@@ -111,6 +111,12 @@ class opening {
 
   [[nodiscard]] handle run(const std::optional<owner_id>& former, sql::provision make) {
     make_ = make;
+    if (is_shared()) {
+      begin_set_up();
+      provide_tables();
+      commit();
+      return std::move(session_);
+    }
     connect();
     check_server();
     if (former) end_sessions(*former);
@@ -129,9 +135,7 @@ class opening {
 
   /// \return whether it has made tables.
   [[nodiscard]] bool provide() {
-    connect();
-    check_server();
-    ask(session_settings);
+    begin_set_up();
     const bool made = provide_tables();
     for (const std::string& each : to_.lockers) {
       ask(pg::grants(names_, each, pg::access::lock));
@@ -139,21 +143,20 @@ class opening {
     for (const std::string& each : to_.lookers) {
       ask(pg::grants(names_, each, pg::access::look));
     }
+    commit();
     return made;
   }
 
   /// \return whether it has made or changed anything.
   [[nodiscard]] bool provide_fences() {
-    connect();
-    check_server();
-    ask(session_settings);
-    ask("BEGIN");
+    begin_set_up();
+    begin();
     await_makers();
     const std::string before = definitions();
     ask(pg::fences(names_, to_.owner));
     const bool changed = definitions() != before;
     for (const std::string& each : to_.lockers) ask(pg::fence_grants(names_, each));
-    ask("COMMIT");
+    commit();
     return changed;
   }
 
@@ -176,6 +179,7 @@ class opening {
     said.set_flag("password_unused", (to_.password.is_given() || to_.connection.contains("password")) &&
                                          PQconnectionUsedPassword(session_.get()) == 0);
     said.set_flag("session", to_.link.session.has_value());
+    sql::set_polling(said, to_.link);
     const auto check = [&](const std::function<void()>& step) {
       try {
         step();
@@ -187,6 +191,7 @@ class opening {
     check([&] { check_server(); });
     if (said.has("server_refusal")) settle_names(text("SELECT pg_catalog.current_schemas(false)"));
     ask("SET TRANSACTION READ ONLY");
+    if (is_shared()) ask("SET LOCAL synchronous_commit = on");  // as for its calls: see settle.sql
     // What is locked is refused in time to look at the rest.
     const auto patience = std::max(to_.link.connect_limit / 8, std::chrono::milliseconds{1});
     ask("SET LOCAL lock_timeout = " + std::to_string(patience.count()));
@@ -200,6 +205,7 @@ class opening {
       for (int row = 0; row < PQntuples(r.get()); ++row) said.set(text_at(r, row, 0), text_at(r, row, 1));
       said.set("schema", names_.schema());
     });
+    said.set_flag("pooled", is_pooled_);
     examine_part("clock", [&] {
       doctor::set_clock(said, runtime::clock_ahead([this] {
                           return std::chrono::microseconds{sql::number_in(
@@ -271,6 +277,23 @@ class opening {
 
   // ---- the session
 
+  /// Whether it may be another client's as well, behind a pooler: nothing is to stay in it. So it is set up
+  /// in one transaction, with settings that end with that.
+  [[nodiscard]] bool is_shared() const { return to_.link.polling.has_value(); }
+
+  void begin_set_up() {
+    connect();
+    if (is_shared()) begin();
+    check_server();
+    ask(is_shared() ? "SET LOCAL lock_timeout = '1s'" : session_settings);
+  }
+  void begin() {
+    if (PQtransactionStatus(session_.get()) == PQTRANS_IDLE) ask("BEGIN ISOLATION LEVEL READ COMMITTED");
+  }
+  void commit() {
+    if (PQtransactionStatus(session_.get()) != PQTRANS_IDLE) ask("COMMIT");
+  }
+
   void connect() {
     std::vector<const char*> names;
     std::vector<const char*> values;
@@ -283,7 +306,8 @@ class opening {
       names.push_back("password");
       values.push_back(password.c_str());
     }
-    const std::string as = application(client_);  // unique to this client: see end_sessions
+    // Unique to this client: see end_sessions. A pooler would set it anew for each transaction.
+    const std::string as = is_shared() ? "holdfast" : application(client_);
     for (const auto& [name, value] :
          {std::pair{"application_name", as.c_str()}, std::pair{"client_encoding", "UTF8"},
           std::pair<const char*, const char*>{nullptr, nullptr}}) {
@@ -322,8 +346,8 @@ class opening {
     const result r = ask(
         "SELECT pg_catalog.pg_backend_pid(), pg_catalog.pg_is_in_recovery(), "
         "pg_catalog.current_setting('transaction_read_only'), pg_catalog.current_setting('server_encoding'), "
-        "pg_catalog.current_schemas(false)");
-    enum column { backend, standby, read_only, encoding, path };
+        "pg_catalog.current_schemas(false), pg_catalog.current_setting('default_transaction_isolation')");
+    enum column { backend, standby, read_only, encoding, path, isolation };
     const auto said = [&](column which) { return std::string{PQgetvalue(r.get(), 0, which)}; };
     check_line(said(backend));
     if (said(standby) == "t") {
@@ -337,6 +361,12 @@ class opening {
            "the session's transactions are read-only; look for default_transaction_read_only in the settings "
            "of the role, database and server"}};
     }
+    if (is_shared() && said(isolation) != "read committed") {
+      throw connection_error{{errc::unavailable, "the session's transactions are " + said(isolation) +
+                                                     ", and with notify=poll no client changes that; ALTER "
+                                                     "ROLE ... SET default_transaction_isolation "
+                                                     "= 'read committed'"}};
+    }
     if (said(encoding) != "UTF8" && said(encoding) != "SQL_ASCII") {
       throw sql::permanent(errc::foreign_store,
                            "the database's encoding is " + said(encoding) +
@@ -349,7 +379,8 @@ class opening {
   /// the catalogue print names as they are. If the URL names no schema, the table is searched along the
   /// user's former search_path.
   void settle_names(const std::string& path) {
-    ask("SET search_path = pg_catalog, pg_temp; SET quote_all_identifiers = off");
+    const std::string set = is_shared() ? "SET LOCAL " : "SET ";
+    ask(set + "search_path = pg_catalog, pg_temp; " + set + "quote_all_identifiers = off");
     if (!names_.schema().empty()) return;
     const std::string schema =
         text(schema_query, {path, start_of_names(), names_.bare(to_.fences ? "fence" : "layout")});
@@ -374,7 +405,8 @@ class opening {
   /// What takes a connection back after each transaction loses what the session has: notifications, plans,
   /// and its settings, to others.
   void check_line(const std::string& backend) {
-    if (backend == std::to_string(PQbackendPID(session_.get()))) return;
+    is_pooled_ = backend != std::to_string(PQbackendPID(session_.get()));
+    if (!is_pooled_ || is_shared()) return;
     if (to_.link.session) {
       throw sql::permanent(errc::unavailable,
                            "a connection pooler is in front of the server, and with mode=session locks end "
@@ -383,7 +415,8 @@ class opening {
     if (!to_.pooled) {
       throw sql::permanent(errc::unavailable,
                            "a connection pooler is in front of the server; connect directly, or add "
-                           "pooler=session if it pools sessions and not transactions or statements");
+                           "notify=poll, which works through one of transactions; or pooler=session if it "
+                           "pools sessions and not transactions or statements");
     }
     backend_ = backend;
   }
@@ -523,7 +556,7 @@ class opening {
 
   bool make_tables(const inventory& there) {
     try {
-      ask("BEGIN");
+      begin();
       await_makers();
       const bool missing = !suffices(look_around());
       const std::string before = definitions();
@@ -531,7 +564,7 @@ class opening {
         ask(pg::schema(names_, to_.owner));
       }
       const bool changed = definitions() != before;
-      ask("COMMIT");
+      if (!is_shared()) commit();
       return changed;
     } catch (const connection_error& c) {
       if (c.reason.code == errc::foreign_store) {  // for example a routine of another program
@@ -619,7 +652,8 @@ class opening {
   sql::provision make_ = sql::provision::tables;
   bool bare_ = false;
   handle session_;
-  std::string backend_;  // behind a pooler
+  bool is_pooled_ = false;  // behind a pooler
+  std::string backend_;     // behind one that is said to pool sessions: that of the first answer
 };
 
 }  // namespace
@@ -628,7 +662,8 @@ std::unique_ptr<sql::connection> dial(const settings& to, const owner_id& client
                                       const std::optional<owner_id>& former, sql::provision make, int stop) {
   opening session{to, client, stop};
   handle ready = session.run(former, make);
-  auto made = std::make_unique<connection>(std::move(ready), client, session.names(), to.idle_limit);
+  auto made = std::make_unique<connection>(std::move(ready), client, session.names(), to.idle_limit,
+                                           to.link.polling ? session_use::shared : session_use::own);
   if (session.is_bare()) made->expect_nothing();
   return made;
 }

@@ -23,6 +23,10 @@ constexpr auto verdicts = std::to_array<verdict>({
     {"40", errc::unavailable, "other sessions changed the same rows at the same moment",
      true},  // deadlock, serialization
     {"23505", errc::unavailable, "other sessions were making the same tables at the same moment", true},
+    {"25001", errc::unavailable,
+     "the session's transactions are not READ COMMITTED, and with notify=poll no client changes that: ALTER "
+     "ROLE ... SET default_transaction_isolation = 'read committed'",
+     true},
     {"26000", errc::unavailable, "the prepared statement is gone", true},
     {"55P03", errc::unavailable, "another session holds a lock on the row or the table", true},
     {"57014", errc::unavailable, "the statement was cancelled; look for a statement_timeout", true},

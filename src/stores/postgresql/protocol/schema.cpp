@@ -18,12 +18,17 @@ std::uint32_t number_of(const naming& names) {
 }
 
 /// Routines come before their callers. The last file makes `layout`, which shows that all of them exist.
-constexpr auto files = std::to_array<std::string_view>(
-    {text::former,       text::schema,    text::now,       text::changed,  text::gone,  text::bury,
-     text::serve,        text::place,     text::acquire,   text::find,     text::look,  text::renew,
-     text::release,      text::withdraw,  text::downgrade, text::annotate, text::evict, text::request_release,
-     text::inspect_part, text::list_part, text::sweep,     text::abandon,  text::track, text::acquire_all,
-     text::release_all,  text::layout,    text::rights});
+constexpr auto files =
+    std::to_array<std::string_view>({text::former,       text::schema,      text::now,
+                                     text::changed,      text::gone,        text::bury,
+                                     text::serve,        text::place,       text::acquire,
+                                     text::find,         text::look,        text::renew,
+                                     text::release,      text::withdraw,    text::downgrade,
+                                     text::annotate,     text::evict,       text::request_release,
+                                     text::inspect_part, text::list_part,   text::sweep,
+                                     text::abandon,      text::track,       text::poll,
+                                     text::settle,       text::acquire_all, text::release_all,
+                                     text::layout,       text::rights});
 
 std::string fingerprint() {
   std::vector<std::string_view> texts{files.begin(), files.end()};
@@ -213,6 +218,20 @@ std::string statement_of(const sql::call& call, const naming& names) {
   }
   return text + ')';
 }
+
+sql::call poll_of(const poll_question& question) {
+  std::vector<parameter> names;
+  std::vector<parameter> tokens;
+  for (const auto& [name, token] : question.places) {
+    names.push_back(parameter::of_text(name));
+    tokens.push_back(parameter::of(token));
+  }
+  return {"poll",
+          {parameter::of_bytes(question.client.bytes()), parameter::of_list(std::move(names)),
+           parameter::of_list(std::move(tokens)), parameter::of(question.is_held)}};
+}
+
+std::string settling_of(const naming& names) { return statement_of({"settle", {}}, names); }
 
 std::string channel_of(const owner_id& client) { return "holdfast_" + client.hex(); }
 

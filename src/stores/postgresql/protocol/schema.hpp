@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "stores/sql/protocol/call.hpp"
+#include "stores/sql/protocol/poll.hpp"
 #include "stores/sql/protocol/text.hpp"
 
 namespace holdfast::sql::postgresql {
@@ -53,6 +54,8 @@ inline constexpr auto routines = std::to_array<routine>({
     {"inspect_part", "text, bigint, bigint, bigint", access::look},
     {"list_part", "boolean, text, bigint, bigint, bigint", access::look},
     {"sweep", "bigint, bigint, bigint", access::lock},
+    {"poll", "bytea, text, text, boolean", access::lock},
+    {"settle", "", access::look},
     {"abandon", "bytea", access::lock},
     {"watch", "", access::look},
     {"watch_name", "text", access::look},
@@ -69,7 +72,7 @@ inline constexpr auto routines = std::to_array<routine>({
 
 /// The revision of the routines that this version makes, as the routine `revision` answers before a hash of
 /// their text. A change of a routine raises it: a client replaces older routines, and keeps newer ones.
-inline constexpr std::int64_t revision_number = 2;
+inline constexpr std::int64_t revision_number = 3;
 
 /// Returns the statements that make the tables and routines, or replace older routines, for one transaction.
 /// \param names with a schema: the routines name every table and routine in full, and look up everything else
@@ -115,6 +118,11 @@ inline constexpr std::string_view stranger_advice =
 
 /// Returns the call of a routine as a statement, with its parameters as $1, $2, ….
 [[nodiscard]] std::string statement_of(const sql::call& call, const naming& names);
+
+/// Returns the question as a call of the routine `poll`.
+[[nodiscard]] sql::call poll_of(const poll_question& question);
+/// Returns the statement that comes first in each transaction of a session that other clients use, too.
+[[nodiscard]] std::string settling_of(const naming& names);
 
 /// The channel of the notifications about a client's claims: "owner token", with a negative token for a
 /// revocation.

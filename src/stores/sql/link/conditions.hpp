@@ -1,11 +1,13 @@
 #pragma once
 
+#include <chrono>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "stores/doctor/examination.hpp"
 #include "stores/doctor/succession.hpp"
+#include "stores/sql/link/link.hpp"
 
 namespace holdfast::sql::conditions {
 
@@ -22,6 +24,14 @@ inline constexpr condition server_conditions[]{
      "clients refuse it: no lock can be acquired or renewed",
      "change the setting, or let the store's URL lead to a server that takes writes"},
     {"server", grade::kept, "is_usable=yes", "clients can use it"},
+
+    // How claims that wait learn of grants, where the URL has notify=poll.
+    {"notifications", grade::kept, "poll pooled=no",
+     "a client polls, and no pooler is in front of the server: while claims wait, one statement at least "
+     "every "
+     "{poll:ms}; without notify=poll a hand-over takes less time"},
+    {"notifications", grade::kept, "poll",
+     "a client polls: while claims wait, one statement for all of them at least every {poll:ms}"},
 
     // It keeps what it has answered. With mode=session a crash that takes back grants ends all sessions, too.
     {"persistence", grade::warning, "careless session=yes", "{careless}",
@@ -58,6 +68,12 @@ inline constexpr condition part_conditions[]{
 }  // namespace holdfast::sql::conditions
 
 namespace holdfast::sql {
+
+/// Whether clients poll, and how often.
+inline void set_polling(doctor::facts& said, const link_settings& of) {
+  if (!of.polling) return;
+  said.set("poll", std::chrono::duration_cast<std::chrono::milliseconds>(of.polling->longest).count());
+}
 
 /// What is known of a server after all questions.
 struct examination {

@@ -30,17 +30,23 @@ link::link(runtime::event_loop& loop, link_settings s, dialler dial)
       dial_{std::move(dial)},
       connection_{
           loop, reader(), *this, {settings_.place, settings_.answer_limit, quiet_limit_of(settings_)}},
-      changes_{loop, settings_.answer_limit, tracking_actions()} {}
+      changes_{loop, settings_.answer_limit, tracking_actions()} {
+  if (settings_.polling) {
+    polling_.emplace(loop, client_, *settings_.polling, settings_.answer_limit, polling_actions());
+  }
+}
 
 void link::shut() {
   connection_.stop();
   reader().stop();
   const runtime::core_lock now{loop(), true};
   changes_.stop();
+  if (polling_) polling_->stop();
 }
 
 void link::send(tickets::request request, on_reply handler) {
   const bool urgent = !tickets::is_release(request);
+  if (polling_) polling_->sent(request);
   claims_ = claims_ || std::holds_alternative<tickets::acquire>(request) ||
             std::holds_alternative<tickets::acquire_all>(request);
   auto c = std::make_unique<pending_call>();
@@ -140,20 +146,35 @@ void link::deliver_notifications_of(const owner_id& client, const notifications&
 change_tracking::actions link::tracking_actions() {
   change_tracking::actions a;
   a.inspect = [this](tickets::request r, on_reply handler) { send(std::move(r), std::move(handler)); };
-  a.send = [this](call own, rows_handler on_rows) {
-    if (!on_rows) return call_own(std::move(own));
-    call_own(std::move(own), [this, answered = std::move(on_rows)](const std::vector<row>& rows) {
-      const runtime::core_lock now{loop(), true};
-      answered(rows);
-    });
-  };
+  a.send = [this](call own, rows_handler on_rows) { call_for_core(std::move(own), std::move(on_rows)); };
   a.notified_for = [this]() -> std::optional<duration> {
     const auto line = connection_.lock();
     return line.get() == nullptr ? std::nullopt : line->get().notified_for();
   };
   a.ring = [this](const store::watched& target) { watchers().ring_only(target); };
-  a.flush = [this] { loop().defer([this] { connection_.flush(); }); };
+  a.flush = [this] { flush_later(); };
   return a;
+}
+
+claim_polling::actions link::polling_actions() {
+  return {
+      .send = [this](call own, rows_handler on_rows) { call_for_core(std::move(own), std::move(on_rows)); },
+      .notify = [this](const store::notification& received) { pass_on({received}); },
+      .flush = [this] { flush_later(); }};
+}
+
+/// The handler is called under the core lock.
+void link::call_for_core(call own, rows_handler on_rows) {
+  if (!on_rows) return call_own(std::move(own));
+  call_own(std::move(own), [this, answered = std::move(on_rows)](const std::vector<row>& rows) {
+    const runtime::core_lock now{loop(), true};
+    answered(rows);
+  });
+}
+
+/// Sends what a timer has queued.
+void link::flush_later() {
+  loop().defer([this] { connection_.flush(); });
 }
 
 // ---- the connection
@@ -180,6 +201,7 @@ void link::on_connected() {
     const runtime::core_lock now{loop(), true};
     if (to_abandon_) call_own({"abandon", {parameter::of_bytes(to_abandon_->bytes())}});
     changes_.begin_anew();
+    if (polling_) polling_->begin_anew();
   }
   // The server does not repeat the notifications of the time without a connection.
   if (std::exchange(was_connected_, true)) {
@@ -222,6 +244,9 @@ void link::deliver(const notifications& received) {
   if (connection_.completed().empty() && received.empty()) return;
   {
     const runtime::core_lock now{loop(), true};
+    for (const auto& each : connection_.completed()) {
+      if (polling_ && each->request && each->outcome) polling_->answered(*each->request, *each->outcome);
+    }
     connection_.run_handlers();
     pass_on(received);
   }

@@ -18,6 +18,7 @@
 #include "runtime/notifying_link.hpp"
 #include "runtime/request_pipeline.hpp"
 #include "stores/sql/link/change_tracking.hpp"
+#include "stores/sql/link/claim_polling.hpp"
 #include "stores/sql/link/connection.hpp"
 #include "stores/sql/protocol/call.hpp"
 
@@ -31,6 +32,7 @@ struct link_settings {
   std::chrono::milliseconds quiet_limit{15000};  // after so long without an answer the client asks the server
   duration keep_idle{};                          // how long an unused name's last token is remembered
   std::optional<std::chrono::milliseconds> session{};  // claims end with their session: its timeout
+  std::optional<polling_settings> polling{};           // the server sends no notifications to its sessions
   bool joins = false;                                  // there are calls about several claims
 };
 
@@ -80,6 +82,9 @@ class wire {
 /// With `mode=session` each connection is a session with its own id. The client relies on a session for its
 /// timeout, counted from the sending of the last answered request. After a third of the timeout without a
 /// request, the client sends one. When the connection breaks, all holds of the session are lost.
+///
+/// With `polling` no session of the server is relied on: the connections are told apart by nobody, so a late
+/// request of a broken one may still be carried out. See claim_polling.
 ///
 /// Missing tables are made before the first claim. A client that only inspects makes no tables, and finds no
 /// locks.
@@ -134,7 +139,10 @@ class link : public runtime::notifying_link, private runtime::multiplexed_connec
   void sweep_if_due();
 
   void call_own(call own, rows_handler on_rows = nullptr);
+  void call_for_core(call own, rows_handler on_rows);
+  void flush_later();
   [[nodiscard]] change_tracking::actions tracking_actions();
+  [[nodiscard]] claim_polling::actions polling_actions();
 
   // Under the core lock:
   void extend_session(store::time_point sent_at);
@@ -146,6 +154,7 @@ class link : public runtime::notifying_link, private runtime::multiplexed_connec
   bool was_connected_ = false;  // the connecting thread's
   // Under the core lock:
   change_tracking changes_;
+  std::optional<claim_polling> polling_;
   clock::time_point next_sweep_;           // the reader's
   store::time_point last_proof_;           // of the session; the reader's
   bool is_proof_due_ = false;              // a ping is queued for it; likewise

@@ -1,0 +1,18 @@
+-- The settings of one call of a client that polls, until its transaction ends. Its session may be the pooler's, and have the
+-- settings that another client has left there. See `session_settings` in dial.cpp for the reasons.
+CREATE OR REPLACE FUNCTION {settle}() RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  -- An error if it is another one: the statement that calls this has its snapshot already.
+  PERFORM set_config('transaction_isolation', 'read committed', true);
+  PERFORM set_config('client_encoding', 'UTF8', true);  -- of the names in the next message
+  IF current_setting('synchronous_commit') <> 'remote_apply' THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
+  IF current_setting('lock_timeout')::interval NOT BETWEEN '1 ms' AND '1 s' THEN
+    PERFORM set_config('lock_timeout', '1s', true);
+  END IF;
+  PERFORM set_config('plan_cache_mode', 'force_generic_plan', true);
+  PERFORM set_config('enable_seqscan', 'off', true);
+  PERFORM set_config('jit', 'off', true);
+END $$;
