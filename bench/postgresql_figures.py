@@ -1,5 +1,8 @@
 """The PostgreSQL store beside libpq alone, on one server."""
 
+import contextlib
+
+import pgbouncer
 import postgresql_server
 from figures import PERIOD_S, TTL_S, Table, measured, median, steady, tell
 
@@ -80,6 +83,24 @@ def counted(table, server, ours):
     table.add(f"{WAITERS} waiters on one name", f"{per_s:.1f}/s")
 
 
+def notified_and_polled(table, server, bench):
+    """LISTEN beside notify=poll, on the server itself and through a pooler of transactions."""
+    ways = [("notified", server.url), ("polls", f"{server.url}?notify=poll")]
+    with contextlib.ExitStack() as stack:
+        if pgbouncer.is_there():
+            through = stack.enter_context(pgbouncer.before(server))
+            ways.append(("polls through PgBouncer", f"{through}?notify=poll"))
+        for name, url in ways:
+            ours = bench(url)
+            table.heading(f"one who waits {name}")
+            tell(f"PostgreSQL: {name}")
+            handoff = ours("handoff", "--processes", 2, "--concurrency", 1, "--duration", "2s")
+            table.add("hand-over between 2 processes, p50", f"{handoff['p50_us']:.0f} us, p99 {handoff['p99_us']:.0f} us")
+            for waiters in (1, WAITERS, 10 * WAITERS):
+                idle = lambda *options, count=waiters: ours("idle", "--count", count, *options)
+                table.add(f"{waiters} waiters of one client, statements", f"{steady(server.statements, idle):.1f}/s")
+
+
 def measure(build, rounds, stores):
     holdfast, raw = build / "cli" / "holdfast", build / "bench" / "postgresql_floor"
     built = "postgresql" in stores
@@ -105,4 +126,6 @@ def measure(build, rounds, stores):
     if built:
         with postgresql_server.running(forced=False, counting=True) as server:
             counted(table, server, ours_on(server))
+            notified_and_polled(table, server, lambda url: lambda scenario, *options: measured(
+                holdfast, "bench", scenario, "--json", "--store", url, *options))
     return table

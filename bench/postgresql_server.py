@@ -31,7 +31,7 @@ def as_whom():
 class Server:
     def __init__(self, port, folder):
         self._folder = folder
-        self._port = port
+        self._port = self.port = port
         self.where = self.url = f"postgresql://holdfast@127.0.0.1:{port}/holdfast"
 
     def ask(self, sql, database="holdfast"):
@@ -42,6 +42,11 @@ class Server:
         if run.returncode != 0:
             sys.exit(f"{sql}: {run.stderr}")
         return run.stdout.strip()
+
+    def answers(self, port):
+        """Whether it can be reached through this port of the loopback."""
+        return subprocess.run([programs() / "psql", "-XAtq", "-h", "127.0.0.1", "-p", str(port), "-U", "holdfast",
+                               "-d", "holdfast", "-c", "SELECT 1"], capture_output=True, timeout=60).returncode == 0
 
     def statements(self, apart_from="pg_stat_statements"):
         """That clients have sent since it was started for `counting`, apart from those that the expression matches."""
