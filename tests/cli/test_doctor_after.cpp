@@ -2,10 +2,12 @@
 // what a fence of the resource makes of it.
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <regex>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "doctor_fixture.hpp"
 #include "support/redis_server.hpp"
@@ -61,6 +63,40 @@ TEST_F(doctor_after, moves_a_fleet_from_redis_to_zookeeper_past_a_fence) {
   is(tokens(redis.url(), moved), "warning", "token_base=0");
   const std::string back = redis.url("?" + option_in(tokens(redis.url(), moved)));
   EXPECT_TRUE(resource.admit("stock", token_of_a_hold(back)));
+}
+
+/// The settings A, B and C of docs/moving.md: neighbours exclude each other.
+TEST_F(doctor_after, moves_a_fleet_in_three_steps) {
+  redis_server redis;
+  zookeeper_server zookeeper;
+  const std::string moved = zookeeper.url("?" + option_in(tokens(zookeeper.url(), redis.url())));
+  const strings a{"--store", redis.url()};
+  const strings b{"--store", moved, "--also", redis.url() + ":stock"};
+  const strings c{"--store", moved};
+  const auto run = [&](const strings& setting, const strings& command) {
+    strings line{"run", "stock", "-q", "--wait", "0"};
+    line.insert(line.end(), setting.begin(), setting.end());
+    line.emplace_back("--");
+    line.insert(line.end(), command.begin(), command.end());
+    return holdfast(line).status;
+  };
+  const auto excluded_by = [&](const strings& setting) {
+    const auto holder = start_holder("stock", setting);
+    const std::vector<bool> all{run(a, {"true"}) == 75, run(b, {"true"}) == 75, run(c, {"true"}) == 75};
+    holder->signal(SIGTERM);
+    EXPECT_EQ(holder->wait().status, 128 + SIGTERM);
+    return all;
+  };
+  EXPECT_THAT(excluded_by(a), testing::ElementsAre(true, true, false));
+  EXPECT_THAT(excluded_by(b), testing::ElementsAre(true, true, true));
+  EXPECT_THAT(excluded_by(c), testing::ElementsAre(false, true, true));
+
+  const strings write{HOLDFAST_COMMAND, "fence", file("tokens"), "--", "true"};
+  EXPECT_EQ(run(a, write), 0);
+  EXPECT_EQ(run(b, write), 0);
+  EXPECT_EQ(run(a, write), 65) << "refused, which is safe";
+  EXPECT_EQ(run(c, write), 0);
+  EXPECT_EQ(run(b, write), 0);
 }
 
 TEST_F(doctor_after, counts_tokens_that_the_former_store_has_forgotten_and_those_ahead_of_its_clock) {
