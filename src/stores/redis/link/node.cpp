@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <poll.h>
 #include <utility>
 
@@ -30,9 +31,14 @@ std::optional<store::notification> notification_in(const value& push) {
 
 /// A client that stood still reads of a grant and of its end at once. It must not begin what has ended.
 void put_ends_first(std::vector<store::notification>& all) {
-  std::stable_partition(all.begin(), all.end(), [](const store::notification& n) {
+  const auto is_end = [](const store::notification& n) {
     return n.kind == store::notification_kind::revoked;
-  });
+  };
+  if (std::none_of(all.begin(), all.end(), is_end)) return;
+  std::vector<store::notification> sorted;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(sorted), is_end);
+  std::remove_copy_if(all.begin(), all.end(), std::back_inserter(sorted), is_end);
+  all = std::move(sorted);
 }
 
 }  // namespace
