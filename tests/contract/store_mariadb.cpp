@@ -22,5 +22,9 @@ const test_on session{database::kind(
       return at.url("?mode=session&session_timeout=20s&connect_timeout=50s&" + options);
     },
     true)};
+const test_on poll{database::kind("mysql_poll", "mysql", extent::chosen,
+                                  [](const mariadb_server& at, const std::string& options) {
+                                    return at.url("?notify=poll&poll=20ms&connect_timeout=50s&" + options);
+                                  })};
 
 }  // namespace

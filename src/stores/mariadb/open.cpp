@@ -22,6 +22,7 @@ constexpr std::string_view known_options =
     "table ([database.]name of the lock table), create (0: do not make it), "
     "keep_idle (how long an unused name's token is remembered), "
     "mode (table, or session: locks end with the connection), "
+    "notify (listen, or poll: no session is relied on), poll (the longest interval between two polls), "
     "galera (one-node: all clients use this node of a cluster), "
     "session_timeout, connect_timeout, answer_timeout, socket (the path of a Unix socket), "
     "tls, ca, cert, key, tls_verify";
@@ -93,6 +94,7 @@ mariadb::settings settings_of(store_url& url, const client_options& options) {
   s.link.joins = true;
   s.link.connect_limit = url.take_milliseconds("connect_timeout", s.link.connect_limit, 1ms, 1h);
   take_mode(url, s.link);
+  take_notify(url, s.link, &sql::mariadb::poll_of);
   s.link.keep_idle = url.take_duration("keep_idle", 30 * 24h);
   url.refuse_rest(known_options);
   return s;
@@ -111,6 +113,7 @@ class mariadb_link final : public sql::link {
                     listener_.serve(client);
                     return made;
                   }},
+        listens_{!s.link.polling},
         listener_{std::move(s),
                   [this](const owner_id& client, const mariadb::listener::notifications& received) {
                     deliver_notifications_of(client, received);
@@ -122,7 +125,7 @@ class mariadb_link final : public sql::link {
   mariadb_link& operator=(const mariadb_link&) = delete;
 
   void send(tickets::request request, on_reply handler) override {
-    if (std::holds_alternative<tickets::acquire>(request)) listener_.begin();
+    if (listens_ && std::holds_alternative<tickets::acquire>(request)) listener_.begin();
     sql::link::send(std::move(request), std::move(handler));
   }
   void shut() override {
@@ -131,6 +134,7 @@ class mariadb_link final : public sql::link {
   }
 
  private:
+  const bool listens_;
   mariadb::listener listener_;
 };
 

@@ -3,6 +3,7 @@
 #include <optional>
 #include <poll.h>
 #include <sys/socket.h>
+#include <utility>
 
 #include "runtime/signals.hpp"
 #include "stores/mariadb/protocol/schema.hpp"
@@ -11,32 +12,9 @@ namespace holdfast::mariadb {
 
 namespace {
 
-void append_number(std::string& to, std::uint64_t n, int bytes) {
-  for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8) to += static_cast<char>(n >> shift);
-}
-
-/// A list for a procedure: see acquire_all.sql.
-std::string packed(const std::vector<sql::parameter>& items) {
-  constexpr int length_size = 4;
-  constexpr int number_size = 8;
-  std::string all;
-  for (const sql::parameter& each : items) {
-    switch (each.type) {
-      case sql::parameter::kind::number:
-      case sql::parameter::kind::flag:
-        append_number(all, static_cast<std::uint64_t>(each.number), number_size);
-        break;
-      case sql::parameter::kind::text: append_number(all, each.text.size(), length_size); [[fallthrough]];
-      case sql::parameter::kind::bytes:
-      case sql::parameter::kind::list: all += each.text; break;
-    }
-  }
-  return all;
-}
-
 /// The memory of parameters while the library sends them.
 MYSQL_BIND bound(sql::parameter& p) {
-  if (p.type == sql::parameter::kind::list) p.text = packed(p.items);
+  if (p.type == sql::parameter::kind::list) p.text = sql::mariadb::packed(p.items);
   MYSQL_BIND b{};
   const bool is_number = p.type == sql::parameter::kind::number || p.type == sql::parameter::kind::flag;
   if (is_number) {
@@ -127,10 +105,31 @@ class stored_rows {
   std::vector<column> columns_;
 };
 
+/// The rows of a call whose text has its values.
+std::vector<sql::row> rows_of(MYSQL_RES* stored) {
+  std::vector<sql::row> rows;
+  const unsigned count = mysql_num_fields(stored);
+  while (MYSQL_ROW const next = mysql_fetch_row(stored)) {
+    const unsigned long* const lengths = mysql_fetch_lengths(stored);
+    sql::row& r = rows.emplace_back();
+    for (unsigned i = 0; i < count; ++i) {
+      const std::string_view bytes{next[i] == nullptr ? "" : next[i], next[i] == nullptr ? 0 : lengths[i]};
+      if (next[i] == nullptr) {
+        r.emplace_back(std::monostate{});
+      } else if (holds_numbers(*mysql_fetch_field_direct(stored, i))) {
+        r.emplace_back(sql::number_in(bytes));
+      } else {
+        r.emplace_back(std::string{bytes});
+      }
+    }
+  }
+  return rows;
+}
+
 }  // namespace
 
-connection::connection(handle session, const owner_id& client, const sql::naming& names)
-    : sql::connection{client}, session_{std::move(session)}, names_{names} {}
+connection::connection(handle session, const owner_id& client, const sql::naming& names, session_use use)
+    : sql::connection{client}, session_{std::move(session)}, names_{names}, use_{use} {}
 
 namespace {
 
@@ -166,6 +165,12 @@ void connection::send(const sql::call& request) {
   call_ = request;
   has_rows_ = false;
   answer_ = std::vector<sql::row>{};
+  if (is_shared()) {
+    text_ = sql::mariadb::text_with_values(call_, names_);
+    waiting_ = begin(stage::executing);
+    if (waiting_ == 0) advance();
+    return;
+  }
   const auto [found, is_new] = statements_.try_emplace(request.routine);
   current_ = found;
   if (is_new) found->second.reset(mysql_stmt_init(session_.get()));
@@ -195,6 +200,7 @@ std::vector<sql::answer> connection::proceed() {
 int connection::begin(stage s) {
   stage_ = s;
   failed_ = 0;
+  if (is_shared()) return begin_text(s);
   switch (s) {
     case stage::preparing: {
       const std::string text = sql::mariadb::text_of(call_, names_);
@@ -207,6 +213,44 @@ int connection::begin(stage s) {
     case stage::answered: break;
   }
   return 0;
+}
+
+/// The same for a text.
+int connection::begin_text(stage s) {
+  switch (s) {
+    case stage::executing:
+      return mysql_real_query_start(&failed_, session_.get(), text_.data(), text_.size());
+    case stage::storing: return mysql_store_result_start(&stored_, session_.get());
+    case stage::going_on: return mysql_next_result_start(&failed_, session_.get());
+    case stage::preparing:
+    case stage::idle:
+    case stage::answered: break;
+  }
+  return 0;
+}
+
+int connection::resume_text(int ready) {
+  switch (stage_) {
+    case stage::executing: return mysql_real_query_cont(&failed_, session_.get(), ready);
+    case stage::storing: return mysql_store_result_cont(&stored_, session_.get(), ready);
+    case stage::going_on: return mysql_next_result_cont(&failed_, session_.get(), ready);
+    case stage::preparing:
+    case stage::idle:
+    case stage::answered: break;
+  }
+  return 0;
+}
+
+unsigned connection::error_number() const {
+  return is_shared() ? mysql_errno(session_.get()) : mysql_stmt_errno(current());
+}
+
+bool connection::has_columns() const {
+  return (is_shared() ? mysql_field_count(session_.get()) : mysql_stmt_field_count(current())) > 0;
+}
+
+bool connection::has_more_results() const {
+  return (is_shared() ? mysql_more_results(session_.get()) : mysql_stmt_more_results(current())) != 0;
 }
 
 /// The library reads as many as the server says that there are.
@@ -227,6 +271,7 @@ bool connection::bind_parameters() {
 }
 
 int connection::resume(int ready) {
+  if (is_shared()) return resume_text(ready);
   switch (stage_) {
     case stage::preparing: return mysql_stmt_prepare_cont(&failed_, current(), ready);
     case stage::executing: return mysql_stmt_execute_cont(&failed_, current(), ready);
@@ -241,7 +286,8 @@ int connection::resume(int ready) {
 /// Runs the stages until one has to wait.
 void connection::advance() {
   while (waiting_ == 0 && stage_ != stage::answered) {
-    if (failed_ > 0) return fail();
+    const bool has_no_rows = is_shared() && stage_ == stage::storing && stored_ == nullptr;
+    if (failed_ > 0 || has_no_rows) return fail();
     if (stage_ == stage::storing) take_rows();
     waiting_ = begin(next_stage());
   }
@@ -250,20 +296,21 @@ void connection::advance() {
 /// A procedure returns its rows and then its status, which may be an error.
 connection::stage connection::next_stage() {
   if (stage_ == stage::preparing) return stage::executing;
-  const bool rows_follow = stage_ != stage::storing && mysql_stmt_field_count(current()) > 0;
+  const bool rows_follow = stage_ != stage::storing && has_columns();
   if (rows_follow) return stage::storing;
-  return mysql_stmt_more_results(current()) != 0 ? stage::going_on : stage::answered;
+  return has_more_results() ? stage::going_on : stage::answered;
 }
 
 void connection::take_rows() {
-  if (!has_rows_) answer_ = stored_rows{current()}.all();
+  const result stored{std::exchange(stored_, nullptr)};
+  if (!has_rows_) answer_ = is_shared() ? rows_of(stored.get()) : stored_rows{current()}.all();
   has_rows_ = true;
 }
 
 /// \throws runtime::connection_error when that ends the session without a clear answer.
 void connection::fail() {
-  const unsigned number = mysql_stmt_errno(current());
-  const std::string sentence = mysql_stmt_error(current());
+  const unsigned number = error_number();
+  const std::string sentence = is_shared() ? mysql_error(session_.get()) : mysql_stmt_error(current());
   const bool unprepared = stage_ == stage::preparing;
   stage_ = stage::idle;
   constexpr unsigned no_such_procedure = 1305;

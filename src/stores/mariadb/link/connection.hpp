@@ -41,12 +41,19 @@ struct refusal {
 /// The reason why a session could not be made.
 [[nodiscard]] runtime::connection_error refused_entry(unsigned number, const std::string& sentence);
 
-/// A session with one call at a time, by libmariadb's non-blocking functions. Each routine is prepared before
-/// its first call.
+/// How calls reach the server.
+enum class session_use : std::uint8_t {
+  own,     // the session has the settings that calls need, and keeps prepared statements
+  shared,  // any session, for one call each: a call is one text with all that it needs
+};
+
+/// A session with one call at a time, by libmariadb's non-blocking functions. In a session of its own each
+/// routine is prepared before its first call.
 class connection final : public sql::connection {
  public:
   /// Takes over a session that is ready and has no call in flight.
-  connection(handle session, const owner_id& client, const sql::naming& names);
+  connection(handle session, const owner_id& client, const sql::naming& names,
+             session_use use = session_use::own);
   ~connection() override;
 
   [[nodiscard]] int descriptor() const override { return mysql_get_socket(session_.get()); }
@@ -62,15 +69,24 @@ class connection final : public sql::connection {
   // Each begins or continues the function of a stage, and returns the events to wait for; zero: done.
   int begin(stage s);
   int resume(int ready);
+  int begin_text(stage s);
+  int resume_text(int ready);
   bool bind_parameters();
   void advance();
   [[nodiscard]] stage next_stage();
   void take_rows();
   void fail();
   [[nodiscard]] MYSQL_STMT* current() const { return current_->second.get(); }
+  [[nodiscard]] bool is_shared() const { return use_ == session_use::shared; }
+  [[nodiscard]] unsigned error_number() const;
+  [[nodiscard]] bool has_columns() const;
+  [[nodiscard]] bool has_more_results() const;
 
   handle session_;
   sql::naming names_;
+  const session_use use_;
+  std::string text_;             // of the call in a shared session
+  MYSQL_RES* stored_ = nullptr;  // its rows, until they are taken
   std::map<std::string, statement> statements_;
   std::map<std::string, statement>::iterator current_{};
   sql::call call_;

@@ -146,6 +146,12 @@ class opening {
 
   [[nodiscard]] handle run(const std::optional<owner_id>& former, sql::provision make) {
     make_ = make;
+    if (is_shared()) {
+      connect();
+      check_server();
+      static_cast<void>(provide_tables(existing::kept));
+      return std::move(session_);
+    }
     begin();
     if (former) end_session(*former);
     if (former != client_) take_lock();
@@ -165,7 +171,8 @@ class opening {
 
   /// \return whether it has made any.
   [[nodiscard]] bool provide() {
-    begin();
+    connect();
+    if (!is_shared()) use_settings();
     check_server();
     return provide_tables(existing::replaced);
   }
@@ -199,6 +206,7 @@ class opening {
              "option "
              "file, the first two also by SET GLOBAL");
     said.set_flag("session", to_.link.session.has_value());
+    sql::set_polling(said, to_.link);
     // What is locked is refused in time to look at the rest.
     const auto patience = std::chrono::duration_cast<std::chrono::seconds>(to_.link.connect_limit / 8);
     ask("SET SESSION lock_wait_timeout = " + std::to_string(std::max<std::int64_t>(patience.count(), 1)));
@@ -251,6 +259,7 @@ class opening {
       said.set("writers", static_cast<std::int64_t>(column_.size()));
       examine_excess(said.subject, found.more);
     });
+    examine_part("session", [&] { leave_nothing(); });
     return found.conclude(conditions::server_conditions);
   }
 
@@ -313,9 +322,23 @@ class opening {
 
   // ---- the session
 
+  /// Whether it may be another client's as well, behind a proxy: nothing is to stay in it.
+  [[nodiscard]] bool is_shared() const { return to_.link.polling.has_value(); }
+
   void begin() {
     connect();
+    use_settings();
+  }
+  void use_settings() {
     for (const std::string& setting : sql::mariadb::session_settings()) ask(setting);
+  }
+  /// Ends the settings of a session that others use.
+  void leave_nothing() {
+    if (!is_shared()) return;
+    int failed = 0;
+    wait_while(mysql_reset_connection_start(&failed, session_.get()),
+               [&](int ready) { return mysql_reset_connection_cont(&failed, session_.get(), ready); });
+    if (failed != 0) throw error_now().refusal();
   }
 
   void connect() {
@@ -407,6 +430,16 @@ class opening {
 
   void check_server() {
     check_version();
+    if (is_shared() && mariadb_connection(session_.get()) == 0) {
+      throw sql::permanent(errc::foreign_store,
+                           "the server is MySQL, which cannot set for one call what calls need; notify=poll "
+                           "works on MariaDB only");
+    }
+    if (is_shared() && text("SELECT @@session.autocommit") != "1") {
+      throw connection_error{{errc::unavailable,
+                              "the session has autocommit = 0, and with notify=poll no client changes that; "
+                              "look for it in the option file and in init_connect"}};
+    }
     if (!sql::mariadb::is_writable(text("SELECT @@global.read_only"))) {
       throw connection_error{
           {errc::unavailable,
@@ -514,7 +547,9 @@ class opening {
     const shortage lacking = find_shortage(procedures_there);
     if (lacking == shortage::none) return false;
     try {
+      if (is_shared()) use_settings();
       make_tables(procedures_there);
+      leave_nothing();
     } catch (const connection_error& c) {
       // A user does not see procedures that it may not call. It needs the others only.
       if (lacking == shortage::parts && procedures_there == existing::kept &&
@@ -540,6 +575,11 @@ class opening {
                                "; name another table with table=");
     }
     check_tables();
+    if (usable && !replaces && is_shared() && !procedures.isolate) {
+      throw sql::permanent(errc::unavailable, "the procedures of " + names_.plain() +
+                                                  " are those of an older version, which notify=poll cannot "
+                                                  "use; run holdfast schema URL --apply");
+    }
     if (usable && procedures.complete && (!replaces || (procedures.current && procedures.own)))
       return shortage::none;
     if (usable && !to_.create) return shortage::none;
@@ -574,6 +614,7 @@ class opening {
   struct found_procedures {
     bool complete = false;
     bool current = true;    // the same as this Holdfast makes
+    bool isolate = true;    // they choose the isolation of their transactions
     bool own = true;        // made by this user, with the rights of this user
     std::string untrusted;  // why they must not be called
   };
@@ -597,6 +638,8 @@ class opening {
                              "the procedure " + name + " is not Holdfast's; name another table with table=");
       }
       found.current = found.current && line == sql::mariadb::current_comment();
+      // Comments with a revision have one blank more.
+      found.isolate = found.isolate && std::ranges::count(line, ' ') >= 3;
       found.own = found.own && is_own && is_lent;
       if (first_maker.empty()) first_maker = maker;
       if (!is_own && !is_lent) {
@@ -755,7 +798,8 @@ std::unique_ptr<sql::connection> dial(const settings& to, const owner_id& client
                                       const std::optional<owner_id>& former, role as, sql::provision make,
                                       int stop) {
   opening way{to, client, as, stop};
-  auto made = std::make_unique<connection>(way.run(former, make), client, to.names());
+  auto made = std::make_unique<connection>(way.run(former, make), client, to.names(),
+                                           to.link.polling ? session_use::shared : session_use::own);
   if (way.is_bare()) made->expect_nothing();
   return made;
 }

@@ -21,6 +21,7 @@ BEGIN
     COMMIT;
     INSERT INTO {locks} (name, token, granted, oldest, capacity) VALUES (in_name, 0, 0, 0, in_capacity)
         ON DUPLICATE KEY UPDATE token = token;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     START TRANSACTION;
     SELECT token, granted, oldest, capacity INTO v_last, v_granted, v_oldest, v_capacity
       FROM {locks} FORCE INDEX (PRIMARY) WHERE name = in_name FOR UPDATE;

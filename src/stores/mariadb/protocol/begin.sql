@@ -5,4 +5,6 @@
   END;
   ROLLBACK;
 --@include writable.sql
+  -- Whatever session calls: a client that polls sets none.
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;

@@ -1,4 +1,4 @@
--- The words for a client; where there are none, wait until somebody rings, or for so many seconds. Whoever rings
+-- The words for a client; where there are none, wait until somebody rings, or for so many seconds, if any. Whoever rings
 -- kills this call, wherever it is: it ends with an error, and the next one finds the word, which was committed
 -- before. Words stay until they are said to have been seen, so that none is lost with an answer.
 --
@@ -25,7 +25,7 @@ BEGIN
     END WHILE;
     COMMIT;
   END IF;
-  IF NOT EXISTS (SELECT 1 FROM {words} FORCE INDEX (PRIMARY) WHERE client = in_client) THEN
+  IF in_seconds > 0 AND NOT EXISTS (SELECT 1 FROM {words} FORCE INDEX (PRIMARY) WHERE client = in_client) THEN
     -- In a wait for what the client's other connection has. A SLEEP that two ring at once holds up all sleepers of
     -- the server for two seconds: who wakes has the mutex of them all, and waits for the second ring, which waits
     -- for that mutex.

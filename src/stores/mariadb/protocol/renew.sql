@@ -30,6 +30,7 @@ BEGIN
 --@include writable.sql
   -- MariaDB has no NOWAIT in procedures, but a wait of no time, which MySQL does not have.
   SET SESSION innodb_lock_wait_timeout = 1 /*M! - 1 */;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
   WHILE v_pass <= 2 DO
     SET v_at = 1, v_each = 0;
@@ -68,6 +69,7 @@ BEGIN
         SET v_over = v_busy AND v_pass = 2;
         IF v_alone OR v_pass = 2 THEN
           COMMIT;
+          SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
           START TRANSACTION;
         END IF;
       END IF;
@@ -76,6 +78,7 @@ BEGIN
     SET v_pass = IF(LOCATE('2', v_kept) = 0, 3, v_pass + 1);
     IF v_pass = 2 THEN
       SET SESSION innodb_lock_wait_timeout = 1;
+      SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
       START TRANSACTION;
     END IF;
   END WHILE;

@@ -87,7 +87,8 @@ std::vector<std::string> schema_of(const naming& names, existing procedures_ther
 }
 
 std::string current_comment() {
-  return std::string{procedure_comment} + std::to_string(layout) + ' ' + fingerprint_of(procedures);
+  return std::string{procedure_comment} + std::to_string(layout) + ' ' + fingerprint_of(procedures) + ' ' +
+         std::to_string(revision);
 }
 
 std::string script(const naming& names) {
@@ -144,6 +145,64 @@ std::string text_of(const sql::call& call, const naming& names) {
   std::string text = "CALL " + names.quoted(call.routine) + '(';
   for (std::size_t i = 0; i < call.in.size(); ++i) text += i == 0 ? "?" : ",?";
   return text + ')';
+}
+
+namespace {
+
+void append_number(std::string& to, std::uint64_t n, int bytes) {
+  for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8) to += static_cast<char>(n >> shift);
+}
+
+/// A value as a literal, which nothing in it can end.
+std::string literal_of(const parameter& p) {
+  if (p.type == parameter::kind::number || p.type == parameter::kind::flag) return std::to_string(p.number);
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string all = "x'";
+  for (const char c : p.type == parameter::kind::list ? packed(p.items) : p.text) {
+    const auto byte = static_cast<unsigned char>(c);
+    all.append({digits[byte >> 4U], digits[byte & 0xFU]});
+  }
+  return all += '\'';
+}
+
+}  // namespace
+
+std::string packed(const std::vector<parameter>& items) {
+  constexpr int length_size = 4;
+  constexpr int number_size = 8;
+  std::string all;
+  for (const parameter& each : items) {
+    switch (each.type) {
+      case parameter::kind::number:
+      case parameter::kind::flag:
+        append_number(all, static_cast<std::uint64_t>(each.number), number_size);
+        break;
+      case parameter::kind::text: append_number(all, each.text.size(), length_size); [[fallthrough]];
+      case parameter::kind::bytes:
+      case parameter::kind::list: all += each.text; break;
+    }
+  }
+  return all;
+}
+
+std::string text_with_values(const sql::call& call, const naming& names) {
+  static const std::string settings = texts_of(text::call_settings).front();
+  std::string text{settings};
+  text.append("CALL ").append(names.quoted(call.routine)) += '(';
+  for (std::size_t i = 0; i < call.in.size(); ++i)
+    text.append(i == 0 ? "" : ",").append(literal_of(call.in[i]));
+  return text + ')';
+}
+
+sql::call poll_of(const poll_question& question) {
+  std::string seen;
+  for (const row& each : question.seen) {
+    const auto owner = owner_id::from_bytes(text_at(each, 0));
+    if (owner) seen += seen_notification(*owner, number_at(each, 1));
+  }
+  return {"listen",
+          {parameter::of_bytes(question.client.bytes()), parameter::of_bytes(seen),
+           parameter::of(std::int64_t{0})}};
 }
 
 std::string lock_of(const owner_id& client, bool listens) {

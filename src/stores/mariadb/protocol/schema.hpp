@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "stores/sql/protocol/call.hpp"
+#include "stores/sql/protocol/poll.hpp"
 #include "stores/sql/protocol/text.hpp"
 
 namespace holdfast::sql::mariadb {
@@ -13,6 +14,10 @@ namespace holdfast::sql::mariadb {
 /// The layout of tables and procedures, as the procedure `layout` answers it. A change of an .sql file of
 /// this folder that makes old and new clients differ raises it, here, in layout.sql, and in the comments.
 inline constexpr std::int64_t layout = 2;  // 1 was never released
+
+/// The revision of the procedures. From 2 on, and where comments have none they are older, they choose the
+/// isolation of their transactions, and depend on no setting that SET STATEMENT cannot make for one call.
+inline constexpr int revision = 2;
 
 /// How existing procedures are treated.
 enum class existing : std::uint8_t { kept, replaced };
@@ -22,8 +27,8 @@ enum class existing : std::uint8_t { kept, replaced };
 [[nodiscard]] std::vector<std::string> schema_of(const naming& names,
                                                  existing procedures_there = existing::kept);
 
-/// The comment of a procedure as this Holdfast makes it: "Holdfast 2" and a hash of the texts of all
-/// procedures. Another hash shows an older or newer Holdfast with the same layout.
+/// The comment of a procedure as this Holdfast makes it: "Holdfast 2", a hash of the texts of all procedures,
+/// and the revision. Another hash shows an older or newer Holdfast with the same layout.
 [[nodiscard]] std::string current_comment();
 
 /// As `schema_of`, with replaced procedures and the session's settings, for the server's command line client.
@@ -61,6 +66,16 @@ inline constexpr std::string_view procedure_comment = "Holdfast ";
 
 /// The text of a call with a question mark for each parameter, to be prepared.
 [[nodiscard]] std::string text_of(const sql::call& call, const naming& names);
+
+/// The complete text of a call, with the settings that it needs for itself, for a session that has none.
+/// Texts and bytes are in hexadecimal digits. MariaDB only.
+[[nodiscard]] std::string text_with_values(const sql::call& call, const naming& names);
+
+/// A list for a procedure, as one value: see acquire_all.sql.
+[[nodiscard]] std::string packed(const std::vector<parameter>& items);
+
+/// The question as a call of `listen` that does not wait.
+[[nodiscard]] sql::call poll_of(const poll_question& question);
 
 /// The lock that a client's session holds at the server while it lives, by which others find the session: the
 /// session for calls, or the one that sleeps in `listen`. See ring.sql.

@@ -36,6 +36,7 @@ BEGIN
   END IF;
 
   -- Take the next stretch of names, so that nobody else sweeps it meanwhile.
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
   SELECT swept, walked INTO v_swept, v_from FROM {sweeps} FORCE INDEX (PRIMARY) WHERE id = 1 FOR UPDATE;
   SET v_due = v_swept NOT BETWEEN v_now - in_every AND v_now;
@@ -63,6 +64,7 @@ BEGIN
   COMMIT;
 
   IF v_due AND v_upto IS NOT NULL THEN
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     START TRANSACTION;
     SET v_end = FALSE;
     OPEN stale_names;
