@@ -140,10 +140,10 @@ class HOLDFAST_EXPORT exclusive_lock : public exclusive_leases {
   /// Gives the name back: sent at once, never waited for, and retried in the background until the store
   /// confirms it or the lease has ended. Without a kept hold it does nothing.
   ///
-  /// On SQLite and MariaDB a thread of the client sends it, on other stores this one if there is a
-  /// connection. If the process ends first, by std::exit(), exec or a signal, with its client neither
-  /// destroyed nor closed, the name stays held until its ttl is over. Before that call `client::close()`, or,
-  /// for a lease, `lease::release()`.
+  /// On SQLite and MariaDB, and with notify=poll, a thread of the client sends it, on other stores this one
+  /// if there is a connection. If the process ends first, by std::exit(), exec or a signal, with its client
+  /// neither destroyed nor closed, the name stays held until its ttl is over. Before that call
+  /// `client::close()`, or, for a lease, `lease::release()`.
   void unlock() noexcept { handle_.unlock(mode::exclusive); }
 
  protected:
