@@ -146,7 +146,7 @@ class opening {
 
   [[nodiscard]] handle run(const std::optional<owner_id>& former, sql::provision make) {
     make_ = make;
-    if (is_shared()) {
+    if (is_shared_) {
       connect();
       check_server();
       static_cast<void>(provide_tables(existing::kept));
@@ -172,7 +172,7 @@ class opening {
   /// \return whether it has made any.
   [[nodiscard]] bool provide() {
     connect();
-    if (!is_shared()) use_settings();
+    if (!is_shared_) use_settings();
     check_server();
     return provide_tables(existing::replaced);
   }
@@ -322,9 +322,6 @@ class opening {
 
   // ---- the session
 
-  /// Whether it may be another client's as well, behind a proxy: nothing is to stay in it.
-  [[nodiscard]] bool is_shared() const { return to_.link.polling.has_value(); }
-
   void begin() {
     connect();
     use_settings();
@@ -334,7 +331,7 @@ class opening {
   }
   /// Ends the settings of a session that others use.
   void leave_nothing() {
-    if (!is_shared()) return;
+    if (!is_shared_) return;
     int failed = 0;
     wait_while(mysql_reset_connection_start(&failed, session_.get()),
                [&](int ready) { return mysql_reset_connection_cont(&failed, session_.get(), ready); });
@@ -430,12 +427,12 @@ class opening {
 
   void check_server() {
     check_version();
-    if (is_shared() && mariadb_connection(session_.get()) == 0) {
+    if (is_shared_ && mariadb_connection(session_.get()) == 0) {
       throw sql::permanent(errc::foreign_store,
                            "the server is MySQL, which cannot set for one call what calls need; notify=poll "
                            "works on MariaDB only");
     }
-    if (is_shared() && text("SELECT @@session.autocommit") != "1") {
+    if (is_shared_ && text("SELECT @@session.autocommit") != "1") {
       throw connection_error{{errc::unavailable,
                               "the session has autocommit = 0, and with notify=poll no client changes that; "
                               "look for it in the option file and in init_connect"}};
@@ -541,15 +538,15 @@ class opening {
     ask("SELECT GET_LOCK(" + makers + ", 2)");
     const bool made = make_missing(procedures_there);
     ask("DO RELEASE_LOCK(" + makers + ")");
+    leave_nothing();
     return made;
   }
   [[nodiscard]] bool make_missing(existing procedures_there) {
     const shortage lacking = find_shortage(procedures_there);
     if (lacking == shortage::none) return false;
     try {
-      if (is_shared()) use_settings();
+      if (is_shared_) use_settings();
       make_tables(procedures_there);
-      leave_nothing();
     } catch (const connection_error& c) {
       // A user does not see procedures that it may not call. It needs the others only.
       if (lacking == shortage::parts && procedures_there == existing::kept &&
@@ -575,7 +572,7 @@ class opening {
                                "; name another table with table=");
     }
     check_tables();
-    if (usable && !replaces && is_shared() && !procedures.isolate) {
+    if (usable && !replaces && is_shared_ && !procedures.isolate) {
       throw sql::permanent(errc::unavailable, "the procedures of " + names_.plain() +
                                                   " are those of an older version, which notify=poll cannot "
                                                   "use; run holdfast schema URL --apply");
@@ -781,6 +778,8 @@ class opening {
   }
 
   const settings& to_;
+  /// The session may be another client's as well, behind a proxy: nothing is to stay in it.
+  const bool is_shared_ = to_.link.polling.has_value();
   const sql::naming names_;
   const owner_id& client_;
   const role as_;
