@@ -1,7 +1,7 @@
 -- A part of a name's claims, in the order of the queue: those behind in_after and up to in_upto, and those that hold. So
 -- many at most, living or not, so that no queue keeps a session for long; the next call reads on. Of longer texts than
 -- 15 kB the beginning. A claim that ends with its session has no time of its own, and is shown with the one that its
--- client has for it.
+-- client has for it. A name without a token was never used: {acquire_all} has made its row, and was refused before it.
 --
 -- Out: one row without a place if there is no claim
 CREATE OR REPLACE FUNCTION {inspect_part}(in_name text, in_after bigint, in_upto bigint, at_most bigint)
@@ -20,6 +20,6 @@ BEGIN
     LEFT JOIN LATERAL (SELECT i.* FROM {claims} i
                         WHERE i.name = in_name AND i.token > in_after AND i.token <= greatest(l.granted, in_upto)
                         ORDER BY i.token LIMIT at_most) c ON true
-   WHERE l.name = in_name
+   WHERE l.name = in_name AND (l.token > 0 OR c.token > 0)
    ORDER BY c.token;
 END $$;

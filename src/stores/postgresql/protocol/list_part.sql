@@ -1,7 +1,7 @@
 -- Counts the claims behind the claim `counted` of the name `after`, in the order of names and tokens: so many claims at
 -- most, living or not, of so many names, so that no queue keeps a session for long; the next call counts on. No row means
--- that there are no more. With in_idle, the names behind `after` instead. Each session is asked about once: that costs as
--- much as a hundred claims.
+-- that there are no more. With in_idle, the names behind `after` instead that were ever used. Each session is asked about
+-- once: that costs as much as a hundred claims.
 --
 -- Out: of each name, what was counted: who holds, all, the first that holds, and the last token
 CREATE OR REPLACE FUNCTION {list_part}(in_idle boolean, after text, counted bigint, names_at_most bigint, at_most bigint)
@@ -14,7 +14,7 @@ BEGIN
   IF in_idle THEN
     RETURN QUERY
     SELECT l.name, l.token, l.capacity, 0::bigint, 0::bigint, NULL::bigint, NULL::bigint, NULL::text, NULL::bigint, 0::bigint
-      FROM {locks} l WHERE l.name > after ORDER BY l.name LIMIT names_at_most;
+      FROM {locks} l WHERE l.name > after AND l.token > 0 ORDER BY l.name LIMIT names_at_most;
     RETURN;
   END IF;
   RETURN QUERY
