@@ -224,7 +224,8 @@ TEST_F(token_base, refuses_a_sum_that_is_no_token_any_more) {
 }
 
 TEST_F(token_base, makes_a_notification_with_such_a_sum_a_hint_to_look) {
-  const store::notification hint = notified({id(1), store::notification_kind::granted, too_large, 11, 12});
+  const store::notification hint =
+      notified({id(1), store::notification_kind::granted, too_large, 11, {12, 0}});
   EXPECT_EQ(hint.kind, store::notification_kind::look);
   EXPECT_EQ(hint.owner, id(1));
   EXPECT_EQ(hint.token, fencing_token{});
