@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdexcept>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -68,8 +69,19 @@ std::vector<std::string> environment_with(const std::vector<std::string>& additi
   return variables;
 }
 
+lifeline::lifeline(const std::string& path) {
+  const bool made = ::mkfifo(path.c_str(), 0600) == 0;
+  fd_ = made ? ::open(path.c_str(), O_RDWR | O_CLOEXEC) : -1;
+  if (fd_ < 0) throw std::runtime_error{"cannot make the pipe " + path};
+}
+
+lifeline::~lifeline() { ::close(fd_); }
+
+void lifeline::end_reader() const { EXPECT_EQ(::write(fd_, "\n", 1), 1); }
+
 process::process(const scratch_folder& scratch, std::vector<std::string> arguments, const settings& options) {
   static std::atomic<int> count = 0;
+  arguments.insert(arguments.begin(), {"setpriv", "--pdeathsig", "KILL"});
   const auto number = std::to_string(++count);
   out_ = scratch.file("out." + number);
   err_ = scratch.file("err." + number);

@@ -33,7 +33,24 @@ struct result {
   std::string err;
 };
 
-/// A running program; its output goes to files. Killed, if need be, and reaped at the end.
+/// A named pipe that this process has open for writing. What reads a line of it ends with this process at the
+/// latest, even if this process is killed: a command in the background, that nobody else would end.
+class lifeline {
+ public:
+  explicit lifeline(const std::string& path);
+  ~lifeline();
+  lifeline(const lifeline&) = delete;
+  lifeline& operator=(const lifeline&) = delete;
+
+  /// Ends one reader.
+  void end_reader() const;
+
+ private:
+  int fd_;
+};
+
+/// A running program; its output goes to files. Killed, if need be, and reaped at the end, or killed with the
+/// thread that has started it.
 class process {
  public:
   struct settings {

@@ -115,9 +115,9 @@ TEST_F(fence_command, that_is_killed_takes_its_command_along) {
 
 /// The command has left its group, so nothing ends it. One that hangs in the kernel goes on likewise.
 TEST_F(fence_command, that_is_killed_leaves_the_file_to_a_command_that_goes_on) {
+  const lifeline alive{file("alive")};
   auto wrapper = start({"fence", file("f"), "--token", "5", "--", "setsid", "--wait", "sh", "-c",
-                        "echo $$ >$D/pid.new; mv $D/pid.new $D/pid; until [ -e $D/go ]; do sleep 0.01; done; "
-                        "touch $D/written"});
+                        "echo $$ >$D/pid.new; mv $D/pid.new $D/pid; read line <$D/alive; touch $D/written"});
   ASSERT_TRUE(eventually([&] { return std::filesystem::exists(file("pid")); })) << wrapper->err();
   const pid_t straggler = std::stoi(contents(file("pid")));
   wrapper->signal(SIGKILL);
@@ -126,13 +126,14 @@ TEST_F(fence_command, that_is_killed_leaves_the_file_to_a_command_that_goes_on) 
   EXPECT_EQ(fenced("6", {"touch", file("harm")}, {"--wait", "0"}).status, 75);
   EXPECT_FALSE(std::filesystem::exists(file("harm")));
   auto newer = start({"fence", file("f"), "--token", "6", "--", "test", "-e", file("written")});
-  write_file(file("go"), "");
+  alive.end_reader();
   EXPECT_EQ(newer->wait().status, 0) << "it ran beside the straggler";
 }
 
 /// What a command leaves in the background has the descriptor of the file, and keeps nobody out.
 TEST_F(fence_command, releases_the_file_when_its_command_has_ended) {
-  EXPECT_EQ(fenced("5", {"sh", "-c", "sleep 1000 & echo $! >$D/left"}).status, 0);
+  const lifeline alive{file("alive")};
+  EXPECT_EQ(fenced("5", {"sh", "-c", "cat $D/alive & echo $! >$D/left"}).status, 0);
   const pid_t left = std::stoi(contents(file("left")));
   EXPECT_EQ(fenced("6", {"true"}, {"--wait", "0"}).status, 0);
   EXPECT_FALSE(is_dead(left));

@@ -253,7 +253,8 @@ TEST_F(run_loss, a_command_that_is_killed_leaves_no_worker_beside_the_next_holde
 }
 
 TEST_F(run_loss, what_the_command_leaves_in_the_background_lives_on) {
-  auto wrapper = start_holder("x", {}, "sleep 1000 & echo $! >$D/left; exit 0");
+  const lifeline alive{file("alive")};
+  auto wrapper = start_holder("x", {}, "cat $D/alive & echo $! >$D/left; exit 0");
   EXPECT_EQ(wrapper->wait().status, 0);
   const pid_t left = std::stoi(contents(file("left")));
   EXPECT_FALSE(is_dead(left));
