@@ -34,7 +34,7 @@ void print_holder(const wait_graph& graph, const claim_state& holder) {
   const party& process = graph.party_of(holder);
   const auto waits = graph.all_waits(process);
   const bool is_known = !is_of_another_library(holder.claimant);
-  if (waits.empty() && is_known) fmt::print("    which waits for no lock\n");
+  if (waits.empty() && is_known) fmt::print("    which waits for no lock of this store\n");
   constexpr std::size_t most_shown = 10;  // a pool of workers in one process waits for many
   for (std::size_t i = 0; i < std::min(waits.size(), most_shown); ++i) {
     const claim_on& wait = waits[i];

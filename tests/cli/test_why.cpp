@@ -90,7 +90,7 @@ TEST_F(explanations, follows_the_chain_to_its_end) {
   const auto text = holdfast({"why", "a"}).out;
   EXPECT_THAT(text, AllOf(HasSubstr("whose command holdfast run (true) on "),
                           HasSubstr("has waited for b for "), HasSubstr("has waited for c for "),
-                          HasSubstr("which waits for no lock"), Not(HasSubstr("deadlock"))));
+                          HasSubstr("which waits for no lock of this store\n"), Not(HasSubstr("deadlock"))));
 }
 
 TEST_F(explanations, names_a_deadlock_with_its_locks_and_processes) {

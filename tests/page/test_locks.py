@@ -88,7 +88,7 @@ class Locks(PageTest):
         self.assertIn("inner", inner)
         self.assertIn("waits for it at place 1", inner)
         self.assertIn("(root) on", root)
-        self.assertIn("waits for no lock", root)
+        self.assertIn("waits for no lock of this store", root)
         tab.click(".chain a[href='#/lock/inner']")
         tab.wait("document.querySelector('#detail h2').textContent === 'inner'")
         self.assert_quiet(tab)

@@ -60,7 +60,7 @@ function linesOf({name, chain}) {
         parent,
         title: processText(holder),
         short: programOf(holder),
-        text: is_end ? `${held}; waits for no lock` : held,
+        text: is_end ? `${held}; waits for no lock of this store` : held,
       }) - 1;
     for (const wait of waits) addLock(wait.name, depth + 1, index, wait);
   };
