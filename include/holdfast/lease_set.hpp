@@ -58,7 +58,8 @@ class HOLDFAST_EXPORT lease_set {
   /// If the second is not granted, what the set has by then is released with it. A lease that is lost already
   /// may be added; the set is lost then. Tokens that `lost()` and `release_requested()` gave before fire for
   /// the leases that are added, too, unless the set was inert. `leases()` and `lost_lease()` have to be
-  /// called anew. The registrations of `lease::on_lost` stay. Does not wait for a store.
+  /// called anew. The registrations of `lease::on_lost` stay. Does not wait for a store. If it throws, the
+  /// set is as before, and the lease that was to be added is released without waiting.
   /// \throws holdfast::error errc::not_owner for an inert lease; errc::closed in a child after fork() for a
   ///         lease, or to a set, of the parent process.
   void add(lease later);
