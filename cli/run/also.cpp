@@ -32,6 +32,17 @@ bool is_in_brackets(std::string_view text, std::size_t place) {
   return open != npos && text.find(']', open) != npos && text.find(']', open) > place;
 }
 
+/// Whether the text from the colon on is no part of a password.
+bool is_plain(std::string_view text, std::size_t colon) {
+  const auto shows = [](std::string_view url, std::string_view end) {
+    return masked_url(url).ends_with(end);
+  };
+  const auto end = text.substr(colon);
+  // In `token_base=5:job` the value is no number, and so is masked with the name.
+  const auto digit = std::string{text.substr(0, colon)} + '0';
+  return shows(text, end) || (end.find('@') == npos && shows(digit, digit));
+}
+
 }  // namespace
 
 also_choice also_of(std::string_view text) {
@@ -39,9 +50,7 @@ also_choice also_of(std::string_view text) {
   const auto scheme_end = text.find(':');
   const auto colon = text.rfind(':');
   const bool has_name = scheme_end != colon && colon + 1 < text.size() && !is_in_brackets(text, colon);
-  // The last colon may be one of a password.
-  const bool is_plain = has_name && shown.ends_with(text.substr(colon));
-  if (!is_plain) {
+  if (!has_name || !is_plain(text, colon)) {
     throw failure{
         bad_usage,
         fmt::format(

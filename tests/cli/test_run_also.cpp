@@ -241,6 +241,7 @@ TEST(also_choices, are_split_at_the_last_colon) {
   expect("redis://app:pw@old:job", "redis://app:pw@old", "job");
   expect("redis://app:p%3Aw@old:6379:42", "redis://app:p%3Aw@old:6379", "42");
   expect("redis://old?failover_guard=30s:job", "redis://old?failover_guard=30s", "job");
+  expect("redis://old?token_base=5:job", "redis://old?token_base=5", "job");
   expect("redis://old:a%3Ab%25", "redis://old", "a:b%");
   expect("redis://[::1]:job", "redis://[::1]", "job");
   expect("redis://[::1]:6379:job", "redis://[::1]:6379", "job");
@@ -263,8 +264,10 @@ TEST(also_choices, need_a_name_that_is_no_port) {
     }
     return "";
   };
-  for (const auto* text : {"redis://old", "redis://old:", "redis://old:6379:", "sqlite:", "sqlite:/x.db",
-                           "old", "", "redis://[::1]", "redis://app:pw@old", "redis://old:job@x"}) {
+  for (const auto* text :
+       {"redis://old", "redis://old:", "redis://old:6379:", "sqlite:", "sqlite:/x.db", "old", "",
+        "redis://[::1]", "redis://app:pw@old", "redis://old:job@x", "redis://app:p:w@old",
+        "redis://old?password=:job", "redis://old?password=a:job", "redis://old?token_base=x:job"}) {
     EXPECT_THAT(refusal(text), HasSubstr("has no name behind the URL: write URL:NAME")) << text;
   }
   for (const auto* text : {"redis://old:6379", "redis://app:***@old:6379", "redis://old:6379/2",
