@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -166,6 +167,46 @@ std::optional<boot_clock::time_point> end_of_wait(const run_command& request,
   return requested_at + *request.wish.wait;
 }
 
+bool has_name(const claim& wish, std::string_view name) {
+  return std::ranges::any_of(names_of(wish), [&](const lock_spec& each) { return each.name() == name; });
+}
+
+failure taken_anyway(const std::string& name, const std::string& store) {
+  return {bad_usage, fmt::format("--also: '{}' of {} is taken anyway; --also is for another store",
+                                 printable(name), printable(store))};
+}
+
+/// Whether two stores have one and the same claim among the holders of a name: it has a random id, while a
+/// token may differ by `token_base`. False where a store cannot be asked.
+bool share_holder(const client& one, const client& other, const std::string& name) {
+  const auto holders = [&name](const client& at) {
+    auto lock = at.inspect(name, 0).value_or(lock_state{});
+    std::erase_if(lock.holders, [](const claim_state& each) { return !each.token; });  // of another library
+    return std::move(lock.holders);
+  };
+  try {
+    const auto of_one = holders(one);
+    return std::ranges::any_of(holders(other), [&](const claim_state& holder) {
+      return std::ranges::find(of_one, holder.owner, &claim_state::owner) != of_one.end();
+    });
+  } catch (const error&) {  // the claim ends with its own error
+    return false;
+  }
+}
+
+/// The URLs of two stores may differ although it is one store, where this process would wait for itself for
+/// ever. \param first held by this process.
+/// \return the signal that ended the wait for the answers. \throws failure if it is one lock.
+std::optional<int> require_another_lock(store_locks& first, store_locks& second, signal_inbox& signals) {
+  if (!has_name(second.wish, first.wish.name)) return std::nullopt;
+  bool is_same = false;
+  const auto interrupted_by = await_call(second.locks, second.wish, signals, requests_end, nullptr, [&] {
+    is_same = share_holder(first.locks, second.locks, first.wish.name);
+  });
+  if (is_same) throw taken_anyway(first.wish.name, first.wish.store);
+  return interrupted_by;
+}
+
 /// Takes the locks of one store after the other.
 /// \return the leases, in the order of the stores; or the exit status if they are not granted.
 std::variant<lease_set, int> acquire_all(const run_command& request, std::vector<store_locks>& stores,
@@ -175,6 +216,10 @@ std::variant<lease_set, int> acquire_all(const run_command& request, std::vector
   for (;;) {
     lease_set held;
     for (store_locks& each : stores) {
+      if (held) {
+        const auto interrupted_by = require_another_lock(stores.front(), each, signals);
+        if (interrupted_by) return killed_by_signal + *interrupted_by;
+      }
       auto waited = await_locks(each, until, signals, troubled);
       if (waited.interrupted_by) return killed_by_signal + *waited.interrupted_by;
       if (!waited.held) {
@@ -232,11 +277,8 @@ std::vector<store_locks> open_stores(const run_command& request, const client_op
   claim own = request.wish;
   if (request.also) {
     const bool is_same = request.also->url == url_of(request.store);
-    if (is_same && std::ranges::any_of(names_of(own), [&](const lock_spec& each) {
-          return each.name() == request.also->name;
-        })) {
-      throw failure{bad_usage, fmt::format("--also: '{}' of {} is taken anyway; --also is for another store",
-                                           request.also->name, masked_url(request.also->url))};
+    if (is_same && has_name(own, request.also->name)) {
+      throw taken_anyway(request.also->name, masked_url(request.also->url));
     }
     // Otherwise a name would rest although the command has not run, because the other was not granted.
     own.at_least.reset();

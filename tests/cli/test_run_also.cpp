@@ -212,6 +212,27 @@ TEST_F(run_also, refuses_the_lock_that_it_takes_anyway) {
   EXPECT_THAT(said.err, HasSubstr("--also: 'job' of " + store() + " is taken anyway"));
 }
 
+/// It would wait for itself, without a limit for ever.
+TEST_F(run_also, refuses_the_lock_that_it_takes_anyway_by_another_url) {
+  for (const auto& also :
+       {"sqlite:" + scratch_.path().string() + "/./locks.db", store() + "?token_base=1000"}) {
+    for (const strings& options : {strings{}, strings{"--wait", "0", "-q"}, strings{"--and", "b"}}) {
+      strings line{"run", options.size() == 2 ? "a" : "job", "--also", also + ":job"};
+      line.insert(line.end(), options.begin(), options.end());
+      if (options.size() == 2) line.insert(line.end(), {"--and", "job"});
+      line.insert(line.end(), {"--", "true"});
+      const auto said = holdfast(line);
+      EXPECT_EQ(said.status, 64) << also;
+      EXPECT_THAT(said.err, HasSubstr("--also: 'job' of " + also + " is taken anyway"));
+    }
+  }
+  EXPECT_FALSE(held("job"));
+}
+
+TEST_F(run_also, takes_the_same_name_of_two_stores) {
+  EXPECT_EQ(holdfast({"run", "job", "--also", old() + ":job", "--wait", "0", "--", "true"}).status, 0);
+}
+
 TEST_F(run_also, refuses_a_password_that_is_a_mask) {
   const auto said = holdfast({"run", "job", "--also", "redis://app:***@127.0.0.1:1:job", "--", "true"});
   EXPECT_EQ(said.status, 64);
