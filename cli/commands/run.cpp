@@ -241,7 +241,7 @@ std::variant<lease_set, int> acquire_all(const run_command& request, std::vector
 std::optional<int> lock_file(const run_command& request, std::optional<file_lock>& locked,
                              signal_inbox& signals, boot_clock::time_point requested_at) {
   if (request.also_file.empty()) return std::nullopt;
-  auto waited = await_file(request.also_file, end_of_wait(request, requested_at), signals);
+  auto waited = await_file(request.also_file, end_of_wait(request, requested_at), signals, requests_end);
   if (waited.interrupted_by) return killed_by_signal + *waited.interrupted_by;
   if (waited.locked) {
     locked.emplace(std::move(waited.locked));
@@ -275,13 +275,14 @@ client open_also(const run_command& request, client_options options) {
 std::vector<store_locks> open_stores(const run_command& request, const client_options& options) {
   std::vector<store_locks> stores;
   claim own = request.wish;
+  // This process stays: no store keeps the file locked. And a name would rest although the command has not
+  // run, if that of the other store was not granted.
+  if (request.also || !request.also_file.empty()) own.at_least.reset();
   if (request.also) {
     const bool is_same = request.also->url == url_of(request.store);
     if (is_same && has_name(own, request.also->name)) {
       throw taken_anyway(request.also->name, masked_url(request.also->url));
     }
-    // Otherwise a name would rest although the command has not run, because the other was not granted.
-    own.at_least.reset();
     claim also = own;
     also.name = request.also->name;
     also.others.clear();
@@ -462,6 +463,7 @@ int perform(const run_command& request) {
   result.lost = loss_of(held, stores, ended);
   const bool lost_at_end = release_all(stores, held, !request.store.json && !end.lost);
   end.lost = end.lost || (lost_at_end && !lost_later);
+  file.reset();  // a signal that ends this process after close() would leave it to what the command has left
   // Not sooner: a second Ctrl-C would end this process, and the lock would stay held for its ttl.
   signals.discard();
   signals.close();

@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "failure.hpp"
-#include "run/run_wait.hpp"
 
 namespace holdfast::cli {
 
@@ -79,15 +78,17 @@ struct waiting_call {
 
 /// \return the signal that interrupted it. \param file empty afterwards unless it is locked.
 std::optional<int> await_lock(descriptor& file, const std::string& path,
-                              std::optional<boot_clock::time_point> until, signal_inbox& signals) {
+                              std::optional<boot_clock::time_point> until, signal_inbox& signals,
+                              const ends_wait& ends) {
   const auto call = std::make_shared<waiting_call>(std::move(file));
   std::thread{[call] {
     call->error = lock(call->file, LOCK_EX);
     call->ended.raise();
   }}.detach();
   const auto has_ended = [&] { return call->error != waiting_call::still_waiting; };
-  const auto interrupted_by = await_change(call->ended.get(), has_ended, until, signals, requests_end);
-  if (!has_ended()) return interrupted_by;
+  const auto interrupted_by = await_change(call->ended.get(), has_ended, until, signals, ends);
+  // The signal has been taken, so nothing else ends this process if the file was locked meanwhile.
+  if (interrupted_by || !has_ended()) return interrupted_by;
   if (call->error != 0) throw cannot_lock(path, call->error);
   file = std::move(call->file);
   return std::nullopt;
@@ -100,14 +101,14 @@ file_lock::~file_lock() {
 }
 
 file_wait await_file(const std::string& path, std::optional<boot_clock::time_point> until,
-                     signal_inbox& signals) {
+                     signal_inbox& signals, const ends_wait& ends) {
   for (;;) {
     descriptor file = open_file(path);
     const int refused = lock(file, LOCK_EX | LOCK_NB);
     if (refused != 0 && refused != EWOULDBLOCK) throw cannot_lock(path, refused);
     if (refused != 0) {
       if (until && boot_clock::now() >= *until) return {};
-      const auto interrupted_by = await_lock(file, path, until, signals);
+      const auto interrupted_by = await_lock(file, path, until, signals, ends);
       if (!file) return {{}, interrupted_by};
     }
     if (!has_its_name(file, path)) continue;

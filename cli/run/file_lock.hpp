@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "descriptor.hpp"
+#include "run/run_wait.hpp"
 #include "signal_inbox.hpp"
 #include <holdfast/boot_clock.hpp>
 
@@ -27,8 +28,8 @@ class file_lock {
   descriptor file_;
 };
 
-/// How the wait for a file ended: with the lock, with a signal that requests the end, or with neither,
-/// because others had the file until the time was up.
+/// How the wait for a file ended: with the lock, with a signal that ends the wait, or with neither, because
+/// others had the file until the time was up.
 struct file_wait {
   file_lock locked;
   std::optional<int> interrupted_by{};
@@ -42,6 +43,6 @@ struct file_wait {
 /// \param until empty: no limit; passed: try once. \throws failure, std::system_error if the file cannot be
 /// locked.
 [[nodiscard]] file_wait await_file(const std::string& path, std::optional<boot_clock::time_point> until,
-                                   signal_inbox& signals);
+                                   signal_inbox& signals, const ends_wait& ends);
 
 }  // namespace holdfast::cli

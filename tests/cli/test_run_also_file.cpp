@@ -1,14 +1,20 @@
 // `run --also-flock`: beside jobs that use flock(1).
 
 #include <csignal>
+#include <fcntl.h>
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
+#include <sys/file.h>
 #include <sys/stat.h>
 
+#include "descriptor.hpp"
 #include "fixture.hpp"
+#include "run/file_lock.hpp"
+#include "signal_inbox.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -24,12 +30,12 @@ class run_also_file : public command_test {
         .wait()
         .status;
   }
-  /// A job of flock(1) that goes on until the file `go` is there.
+  /// A job of flock(1) that goes on until a line comes.
   std::unique_ptr<process> start_flock() {
-    auto other = std::make_unique<process>(
-        scratch_,
-        strings{"flock", file("f"), "sh", "-c", "touch $D/locked; until [ -e $D/go ]; do sleep 0.01; done"},
-        process::settings{.environment = environment()});
+    auto other = std::make_unique<process>(scratch_,
+                                           strings{"flock", "--no-fork", file("f"), "sh", "-c",
+                                                   "touch $D/locked; read line <$D/alive; touch $D/over"},
+                                           process::settings{.environment = environment()});
     EXPECT_TRUE(eventually([&] { return std::filesystem::exists(file("locked")); }));
     return other;
   }
@@ -49,6 +55,8 @@ class run_also_file : public command_test {
     }
     return false;
   }
+
+  lifeline alive_{file("alive")};
 };
 
 TEST_F(run_also_file, excludes_flock) {
@@ -75,9 +83,9 @@ TEST_F(run_also_file, is_excluded_by_flock_and_claims_nothing_else) {
 
 TEST_F(run_also_file, waits_for_flock) {
   const auto other = start_flock();
-  const auto waiter = start({"run", "x", "--also-flock", file("f"), "--", "test", "-e", file("go")});
+  const auto waiter = start({"run", "x", "--also-flock", file("f"), "--", "test", "-e", file("over")});
   ASSERT_TRUE(eventually([&] { return waits(waiter->pid()); }));
-  write_file(file("go"), "");
+  alive_.end_reader();
   EXPECT_EQ(waiter->wait().status, 0) << "it ran beside the other";
 }
 
@@ -89,13 +97,38 @@ TEST_F(run_also_file, a_signal_ends_the_wait) {
   EXPECT_EQ(waiter->wait().status, 128 + SIGTERM);
 }
 
+/// It is taken from the inbox, so a lock that comes right after it must not let the command begin.
+TEST_F(run_also_file, a_signal_ends_the_wait_though_the_file_is_locked_then) {
+  cli::descriptor other{::open(file("f").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
+  ASSERT_EQ(::flock(other.get(), LOCK_EX), 0);
+  cli::signal_inbox signals{SIGUSR1};
+  ::raise(SIGUSR1);
+  const auto ended = cli::await_file(file("f"), std::nullopt, signals, [&](int) {
+    ::flock(other.get(), LOCK_UN);
+    return eventually([&] { return flock(file("f")) == 75; });
+  });
+  EXPECT_FALSE(ended.locked);
+  EXPECT_EQ(ended.interrupted_by, SIGUSR1);
+}
+
+/// No store keeps the file.
+TEST_F(run_also_file, is_kept_for_at_least_by_staying) {
+  const auto holder = start_holder("x", {"--also-flock", file("f"), "--at-least", "1h"}, "exit 7");
+  ASSERT_TRUE(eventually([&] { return is_dead(holder_pid()); }));
+  EXPECT_EQ(flock(file("f")), 75);
+  holder->signal(SIGTERM);
+  EXPECT_EQ(holder->wait().status, 7);
+  EXPECT_EQ(flock(file("f")), 0);
+  EXPECT_EQ(holdfast({"run", "x", "--wait", "0", "--", "true"}).status, 0);
+}
+
 TEST_F(run_also_file, locks_the_file_that_has_the_name_in_the_end) {
   const auto other = start_flock();
   const auto waiter = start({"run", "x", "--also-flock", file("f"), "--", "flock", "--nonblock",
                              "--conflict-exit-code", "7", file("f"), "true"});
   ASSERT_TRUE(eventually([&] { return waits(waiter->pid()); }));
   std::filesystem::rename(file("f"), file("former"));
-  write_file(file("go"), "");
+  alive_.end_reader();
   EXPECT_EQ(waiter->wait().status, 7) << "the new file is free";
 }
 
@@ -146,7 +179,7 @@ TEST_F(run_also_file, refuses_what_is_no_file) {
 
 /// What the command leaves in the background has the file open, and does not keep it.
 TEST_F(run_also_file, is_unlocked_when_the_command_has_ended) {
-  EXPECT_EQ(run_file({}, {"sh", "-c", "sleep 1000 & echo $! >" + file("left")}).status, 0);
+  EXPECT_EQ(run_file({}, {"sh", "-c", "cat $D/alive & echo $! >" + file("left")}).status, 0);
   const pid_t left = std::stoi(contents(file("left")));
   EXPECT_EQ(flock(file("f")), 0);
   EXPECT_FALSE(is_dead(left));
@@ -156,7 +189,7 @@ TEST_F(run_also_file, is_unlocked_when_the_command_has_ended) {
 /// The guardian kills the command's group. A process that has left the group lives on, and keeps the file.
 TEST_F(run_also_file, stays_locked_while_the_command_of_a_killed_wrapper_lives) {
   const auto wrapper = start_holder("x", {"--also-flock", file("f")},
-                                    "setsid sh -c 'echo $$ >$D/own; exec sleep 1000' &\nwait");
+                                    "setsid sh -c 'echo $$ >$D/own; exec cat $D/alive' &\nwait");
   ASSERT_TRUE(eventually([&] { return contents(file("own")).ends_with('\n'); }));
   const pid_t own = std::stoi(contents(file("own")));
   const pid_t command = holder_pid();
