@@ -160,12 +160,9 @@ class candidacy {
     }
     const auto command = printable(request_.command.front());
     if (end.lost) {
-      const auto end_text =
-          ended ? std::string{"was ended"} : fmt::format("ended by itself with status {}", end.status);
-      complain(
-          fmt::format("holdfast: the leadership of '{}' (token {}) was lost while '{}' ran; '{}' {}. {}. "
-                      "Another may lead now\n",
-                      printable(request_.wish.name), token, command, command, end_text, sentence_of(reason)));
+      complain(fmt::format("holdfast: the leadership of '{}' (token {}) {}. {}. Another may lead now\n",
+                           printable(request_.wish.name), token, loss_text(command, end, ended),
+                           sentence_of(reason)));
     } else if (!request_.once && end.status != success && !end.interrupted_by) {
       complain(fmt::format("holdfast: '{}' ended with status {} after {}; '{}' is resigned\n", command,
                            end.status, to_text(lasted), printable(request_.wish.name)));

@@ -230,7 +230,7 @@ std::variant<lease_set, int> acquire_all(const run_command& request, std::vector
     }
     if (stores.size() == 1 || held.held()) return held;
     // Waiting for the first while the second is held could be a deadlock: both are released.
-    if (!request.store.json) {
+    if (!request.store.json && !request.quiet) {
       complain(fmt::format("holdfast: {} was lost during the wait for {}; both are taken anew\n",
                            locks_text(stores.front().wish), locks_text(stores.back().wish)));
     }
@@ -385,12 +385,9 @@ int conclude(const run_command& request, const ending& end, bool ended, const ru
     print_line(report_of(request, end, result, status, also_store), stderr);
   } else if (end.lost) {
     const auto command = printable(request.command.front());
-    const auto end_text =
-        ended ? std::string{"was ended"} : fmt::format("ended by itself with status {}", end.status);
     const auto token = result.lost.token ? fmt::format(" (token {})", *result.lost.token) : "";
-    complain(
-        fmt::format("holdfast: {}{} was lost while '{}' ran; '{}' {}. {}. Others may hold the lock now\n",
-                    result.lost.locks, token, command, command, end_text, sentence_of(result.lost.reason)));
+    complain(fmt::format("holdfast: {}{} {}. {}. Others may hold the lock now\n", result.lost.locks, token,
+                         loss_text(command, end, ended), sentence_of(result.lost.reason)));
   }
   return status;
 }
@@ -417,7 +414,7 @@ bool release_all(std::vector<store_locks>& stores, lease_set& held, bool warns) 
   std::string subject;
   for (auto each = stores.rbegin(); each != stores.rend(); ++each) {
     clients.push_back(&each->locks);
-    subject += fmt::format("{}{}", subject.empty() ? "" : " and ", locks_text(each->wish));
+    subject += fmt::format("{}{}", subject.empty() ? "" : " or ", locks_text(each->wish));
   }
   return lost_at_release(clients, [&] { return held.release(); }, subject, warns);
 }

@@ -93,6 +93,12 @@ bool lost_at_release(const std::vector<client*>& clients, const std::function<st
   return code == errc::lost;
 }
 
+std::string loss_text(const std::string& command, const ending& end, bool ended) {
+  if (ended) return fmt::format("was lost while '{0}' ran; '{0}' was ended", command);
+  return fmt::format("was lost before its release; '{}' had ended by itself with status {}", command,
+                     end.status);
+}
+
 std::string_view sentence_of(loss_reason reason) {
   switch (reason) {
     case loss_reason::ended_at_store:

@@ -45,6 +45,11 @@ struct request_response {
                                    const std::function<std::error_code()>& release,
                                    const std::string& subject, bool warns);
 
+/// `was lost while 'job' ran; 'job' was ended`. A loss that the release alone has noticed may also have come
+/// after the command's end.
+/// \param ended whether the command was made to end, and did not end by itself.
+[[nodiscard]] std::string loss_text(const std::string& command, const ending& end, bool ended);
+
 /// For people, as a sentence.
 [[nodiscard]] std::string_view sentence_of(loss_reason reason);
 

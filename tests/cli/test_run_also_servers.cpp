@@ -99,6 +99,39 @@ TEST_F(run_also_on_servers, lets_go_of_the_old_lock_where_the_new_store_is_not_t
   EXPECT_EQ(try_old(), 0);
 }
 
+TEST_F(run_also_on_servers, tells_of_a_release_without_an_answer_and_of_a_loss_before_a_release) {
+  for (const bool is_lost : {false, true}) {
+    auto holder = start_holder("job", moving(), "until [ -e $D/go ]; do sleep 0.01; done; exit 7");
+    new_.stop();
+    write_file(file("go"), "");
+    ASSERT_TRUE(eventually([&] { return !state_of(holder_pid()); }));  // reaped: the release of `job` is next
+    if (is_lost) {
+      EXPECT_EQ(
+          holdfast({"release", "--force", "nightly", "--store", old(), "--password-file", file("password")})
+              .status,
+          0);
+      new_.go_on();
+    }
+    const auto ended = holder->wait();
+    new_.go_on();
+    std::filesystem::remove(file("go"));
+    EXPECT_EQ(ended.status, is_lost ? 76 : 7);
+    EXPECT_THAT(ended.err,
+                HasSubstr(is_lost ? " was lost before its release; 'sh' had ended by itself with status 7. "
+                                  : "the release of the lock 'job' of " + new_.url() +
+                                        " or the lock 'nightly' of " + old() + " could not be confirmed"));
+    ASSERT_TRUE(eventually([&] { return try_new() == 0; }));
+  }
+}
+
+TEST_F(run_also_on_servers, refuses_the_lock_that_it_takes_anyway_by_another_url) {
+  const auto also = "redis://localhost:" + std::to_string(old_.port()) + "?failover_guard=0";
+  const auto said = holdfast({"run", "job", "--store", old(), "--password-file", file("password"), "--also",
+                              also + ":job", "--also-password-file", file("password"), "--", "true"});
+  EXPECT_EQ(said.status, 64);
+  EXPECT_THAT(said.err, HasSubstr("--also: 'job' of " + also + " is taken anyway"));
+}
+
 /// The password of --store is of no use to another store, and none of its business.
 TEST_F(run_also_on_servers, gives_the_old_store_no_password_of_the_new) {
   const strings line{"run", "job", "--also", old() + ":nightly", "--", "true"};
