@@ -106,8 +106,8 @@ class HOLDFAST_EXPORT client {
   bool force_release(std::string_view name, fencing_token token) const;
   /// Asks all holders of a name, of any client, to release it. A request changes nothing: the holders hear of
   /// it (`lease::release_requested()`) and decide. It stays with the hold, where `inspect()` shows it
-  /// (claimant::release_request), until another request replaces it, or the leader its value. A holder that
-  /// is not connected at that time is not told later, nor may be a leader who proclaims: ask again. A hold
+  /// (claimant::release_request), until another request replaces it. A holder that is not connected at that
+  /// time is not told later, nor, on ZooKeeper, may be a leader who proclaims: ask again. A hold
   /// that was released and rests (see lock_options::at_least) counts as asked, and nobody hears it. Waiters
   /// are not asked. Whoever may lock a name may ask. Waits for the store, as `inspect()` does.
   /// \param reason for people: at most `longest_reason` bytes of UTF-8 without control characters.

@@ -136,6 +136,14 @@ std::string with_release_request(std::string_view metadata, std::string_view rea
   return text.append(release_request_mark).append(quoted_reason(reason)).append("}");
 }
 
+std::string with_request_of(std::string_view metadata, std::string_view former) {
+  std::string text{metadata};
+  const std::size_t request = former.find(release_request_mark);
+  if (request == std::string_view::npos || !metadata.ends_with('}')) return text;
+  text.pop_back();
+  return text.append(former.substr(request));
+}
+
 namespace {
 
 /// The first member of the object. It occurs nowhere else, because JSON escapes quotes.

@@ -29,6 +29,9 @@ inline constexpr std::string_view release_request_mark = ",\"release_request\":"
 /// The metadata with a request in place of a former one. Metadata that is no object stays as it is.
 [[nodiscard]] std::string with_release_request(std::string_view metadata, std::string_view reason);
 
+/// The metadata with the request, if there is one, that stands in the former metadata of the hold.
+[[nodiscard]] std::string with_request_of(std::string_view metadata, std::string_view former);
+
 // The fencing token of a hold stands in its metadata where several servers decide: one that has lost a hold
 // and got it back, or that has granted it late, may not accept the token any more.
 

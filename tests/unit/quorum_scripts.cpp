@@ -33,7 +33,7 @@ TEST(quorum_scripts, accept_a_number_as_far_ahead_of_the_clock_as_the_client_pro
 
 TEST(quorum_scripts, know_where_a_request_to_release_begins) {
   const std::string line = "local mark = '" + std::string{release_request_mark} + "'";
-  for (const std::string_view script : {quorum_text::annotate, text::request_release}) {
+  for (const std::string_view script : {quorum_text::annotate, text::annotate, text::request_release}) {
     EXPECT_EQ(count_of(line, script), 1U);
     EXPECT_EQ(count_of(std::string{release_request_mark}, script), 1U)
         << "the text stands there without its name";

@@ -37,6 +37,15 @@ class postgresql_polling : public testing::Test {
     claim.token = fencing_token{static_cast<std::uint64_t>(token)};
     test::rows_of(real.call(sql::call_of(claim.request(), test::id(9)), test::id(9)));
   }
+  void annotate(std::uint8_t owner, std::int64_t token, const std::string& metadata) {
+    test::request_form claim;
+    claim.kind = test::task::annotate;
+    claim.name = "stock";
+    claim.owner = test::id(owner);
+    claim.token = fencing_token{static_cast<std::uint64_t>(token)};
+    claim.metadata = std::make_shared<const std::string>(metadata);
+    test::rows_of(real.call(sql::call_of(claim.request(), test::id(9)), test::id(9)));
+  }
   /// Owner and token, of the client 9.
   using said = std::pair<std::uint8_t, std::int64_t>;
   std::vector<said> poll(std::int64_t token, bool is_held = false) {
@@ -92,6 +101,17 @@ TEST_F(postgresql_polling, tells_whose_holder_is_asked_to_release) {
   EXPECT_THAT(poll(held, true), IsEmpty());
   server.ask("SELECT holdfast_locks_request_release('stock', 0, 9223372036854775807, 'r')");
   EXPECT_THAT(poll(held, true), ElementsAre(said{1, sql::release_requested}));
+}
+
+TEST_F(postgresql_polling, tells_it_after_a_leader_has_replaced_its_value) {
+  const auto held = acquire(1);
+  server.ask("UPDATE holdfast_locks_claims SET metadata = '{\"a\":1}'");
+  server.ask("SELECT holdfast_locks_request_release('stock', 0, 9223372036854775807, 'r')");
+  annotate(1, held, R"({"a":2})");
+  EXPECT_EQ(server.ask("SELECT metadata FROM holdfast_locks_claims"), R"({"a":2,"release_request":"r"})");
+  EXPECT_THAT(poll(held, true), ElementsAre(said{1, sql::release_requested}));
+  annotate(1, held, R"({"a":3})");
+  EXPECT_EQ(server.ask("SELECT metadata FROM holdfast_locks_claims"), R"({"a":3,"release_request":"r"})");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
--- Other metadata for a claim that holds, in place: a leader replaces its value. A claim that waits has none to replace: its
--- client believes to hold what the store has forgotten.
+-- Other metadata for a claim that holds, in place: a leader replaces its value. A request to release stays. A claim that
+-- waits has none to replace: its client believes to hold what the store has forgotten.
 --
 -- Out: done
 CREATE PROCEDURE IF NOT EXISTS {annotate}(
@@ -13,7 +13,12 @@ BEGIN
                         WHERE name = in_name AND token = in_token AND owner = in_owner AND expires > v_now
                           AND in_token <= v_granted);
   IF v_done THEN
-    UPDATE {claims} FORCE INDEX (PRIMARY) SET metadata = in_metadata WHERE name = in_name AND token = in_token;
+    UPDATE {claims} FORCE INDEX (PRIMARY)
+       SET metadata = IF(LOCATE(',"release_request":', metadata) > 0 AND RIGHT(in_metadata, 1) = '}',
+                         CONCAT(LEFT(in_metadata, LENGTH(in_metadata) - 1),
+                                SUBSTRING(metadata, LOCATE(',"release_request":', metadata))),
+                         in_metadata)
+     WHERE name = in_name AND token = in_token;
   END IF;
   COMMIT;
   SELECT v_done AS done;

@@ -90,7 +90,9 @@ class table::execution {
   tickets::reply operator()(const tickets::annotate& r) {
     claim* const own = holding(r);
     if (own == nullptr) return tickets::nothing{};
-    own->metadata = r.metadata;
+    own->metadata = own->metadata && r.metadata
+                        ? std::make_shared<const std::string>(with_request_of(*r.metadata, *own->metadata))
+                        : r.metadata;
     return tickets::done{};
   }
 

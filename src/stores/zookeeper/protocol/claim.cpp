@@ -526,6 +526,8 @@ claim::next claim::downgraded(const std::vector<result>& results, wire_nodes& /*
 }
 
 operation claim::annotate(std::shared_ptr<const std::string> metadata) {
+  if (wish.metadata && metadata)
+    metadata = std::make_shared<const std::string>(with_request_of(*metadata, *wish.metadata));
   wish.metadata = std::move(metadata);
   return {.kind = kind::set, .path = place_path(), .data = data_of(*this)};
 }

@@ -1,6 +1,6 @@
 -- Write other metadata into the claim of a holder at one of several servers: a leader replaces its value, or a holder
--- says which token it has, since this server may have accepted another one, or none. In the latter case a request to
--- release that stands there stays: nothing but the token has changed.
+-- says which token it has, since this server may have accepted another one, or none. A request to release that stands
+-- there stays.
 --
 -- KEYS: lock fence waiters holders (see claims.lua)
 -- ARGV: owner, metadata
@@ -22,13 +22,9 @@ if value and not alone and value:find('^holdfast:shared ') then
 end
 if not c then return 0 end
 
-local before, former = c.rest:match('^(%x[%x{}/]* %d+ %d+ %d+ =%d+/%d+ )(.*)$')
-local request = former:find(mark, 1, true)
-if request then
-  local function without_token(text) return (text:gsub('^{"token":%d+,?', '{')) end
-  local is_same = without_token(former:sub(1, request - 1) .. '}') == without_token(metadata)
-  if is_same then metadata = metadata:sub(1, -2) .. former:sub(request) end
-end
+local request = c.rest:find(mark, 1, true)
+if request and metadata:sub(-1) == '}' then metadata = metadata:sub(1, -2) .. c.rest:sub(request) end
+local before = c.rest:match('^%x[%x{}/]* %d+ %d+ %d+ =%d+/%d+ ')
 local text = c.token .. ' ' .. owner .. ' ' .. c.since .. ' ' .. before .. metadata
 if alone then
   redis.call('SET', lock, text, 'KEEPTTL')
