@@ -24,12 +24,14 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// A question as its places say it: "name token", and "held" before those of holds.
+/// A question as its places say it: "name token", and "held" before those of holds; last, how many rows the
+/// answer before had, if any.
 call written(const poll_question& of) {
   std::vector<parameter> places;
   for (const auto& [name, token] : of.places) {
     places.push_back(parameter::of_text(name + ' ' + std::to_string(token)));
   }
+  if (!of.seen.empty()) places.push_back(parameter::of_text(std::to_string(of.seen.size()) + " seen"));
   return {of.is_held ? "held" : "poll", std::move(places)};
 }
 
@@ -45,13 +47,13 @@ class claim_polling_ : public testing::Test {
   struct sent_call {
     store::time_point at;
     call request;
-    claim_polling::rows_handler on_rows;
+    claim_polling::answer_handler on_answer;
   };
 
   claim_polling::actions actions() {
     return {.send =
-                [this](call c, claim_polling::rows_handler on_rows) {
-                  sent_.push_back({time_.now(), std::move(c), std::move(on_rows)});
+                [this](call c, claim_polling::answer_handler on_answer) {
+                  sent_.push_back({time_.now(), std::move(c), std::move(on_answer)});
                 },
             .notify = [this](const store::notification& n) { notified_.push_back(n); },
             .flush = [this] { ++flushes_; }};
@@ -79,7 +81,12 @@ class claim_polling_ : public testing::Test {
   void answer(const std::vector<row>& rows = {}) {
     const auto first = std::move(sent_.front());
     sent_.pop_front();
-    first.on_rows(rows);
+    first.on_answer(&rows);
+  }
+  void refuse() {
+    const auto first = std::move(sent_.front());
+    sent_.pop_front();
+    first.on_answer(nullptr);
   }
   static row said(const owner_id& of, std::int64_t token) { return {std::string{of.bytes()}, token}; }
   std::vector<std::string> polled(std::size_t index = 0) {
@@ -219,6 +226,18 @@ TEST_F(claim_polling_, takes_many_names_in_turn) {
   EXPECT_THAT(names, SizeIs(most_polled + 100));
 }
 
+// A lock on a row, say. The interval is no shorter for that.
+TEST_F(claim_polling_, asks_again_after_its_interval_where_the_server_refuses) {
+  begin_to_wait("stock", 1);
+  poll_for(10s);
+  time_.run_until(time_.next_timer());
+  ASSERT_THAT(sent_, SizeIs(1));
+  refuse();
+  EXPECT_GE(time_.next_timer() - time_.now(), 50ms);
+  time_.run_for(100ms);
+  EXPECT_THAT(sent_, SizeIs(1));
+}
+
 // A call that the link could not send has no answer.
 TEST_F(claim_polling_, asks_again_where_no_answer_comes) {
   begin_to_wait("stock", 1);
@@ -242,6 +261,19 @@ TEST_F(claim_polling_, asks_for_requests_to_release_after_a_renewal) {
   answer({said(by, release_requested)});
   EXPECT_EQ(notified_.at(0).kind, notification_kind::release_requested);
   EXPECT_EQ(time_.timers(), 0);
+}
+
+TEST_F(claim_polling_, says_of_each_kind_what_it_has_seen) {
+  const owner_id first = begin_to_wait("stock", 1);
+  time_.run_for(10ms);
+  answer({said(first, 0)});
+  auto renewal = form(task::renew, {}, {});
+  renewal.holds = {{"a", owner(), fencing_token{1}, 30s}};
+  reply(renewal, tickets::kept{{true}});
+  EXPECT_THAT(polled(), ElementsAre("a 1"));
+  answer();
+  time_.run_for(20ms);
+  EXPECT_THAT(polled(), ElementsAre("stock 1", "1 seen"));
 }
 
 TEST_F(claim_polling_, takes_nothing_of_an_unexpected_form) {

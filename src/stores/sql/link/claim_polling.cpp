@@ -155,21 +155,22 @@ void claim_polling::poll_holds(const tickets::renew& of, const tickets::kept& an
 }
 
 void claim_polling::ask(std::vector<poll_question::place> places, bool is_held) {
-  act_.send(settings_.question({client_, std::move(places), is_held, seen_}),
-            [this, is_held](const std::vector<row>& rows) {
+  std::vector<row>& seen = is_held ? seen_held_ : seen_waiting_;
+  act_.send(settings_.question({client_, std::move(places), is_held, seen}),
+            [this, is_held, &seen](const std::vector<row>* rows) {
               if (!is_held) unanswered_since_.reset();
-              take_in(rows);
+              if (rows != nullptr) take_in(*rows, seen);
             });
 }
 
 /// Rows of an unexpected form are those of a routine that is not ours: the claims look by themselves.
-void claim_polling::take_in(const std::vector<row>& rows) {
-  seen_.clear();
+void claim_polling::take_in(const std::vector<row>& rows, std::vector<row>& seen) {
+  seen.clear();
   bool is_news = false;
   for (const row& each : rows) {
     const auto owner = each.size() == 2 ? owner_id::from_bytes(text_at(each, 0)) : std::nullopt;
     if (!owner) continue;
-    seen_.push_back(each);
+    seen.push_back(each);
     const std::int64_t token = number_at(each, 1);
     is_news = is_news || (token > 0 && waiting_.contains(*owner));
     act_.notify(notification_of(*owner, token));

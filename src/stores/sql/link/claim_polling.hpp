@@ -38,10 +38,10 @@ struct polling_settings {
 /// All functions are called under the core lock, and so are the actions.
 class claim_polling {
  public:
-  using rows_handler = std::function<void(const std::vector<row>&)>;
+  using answer_handler = std::function<void(const std::vector<row>*)>;  // null: the server refused the call
   struct actions {
     /// Sends a call. The handler is not called if there is no answer.
-    std::function<void(call, rows_handler)> send;
+    std::function<void(call, answer_handler)> send;
     std::function<void(const store::notification&)> notify;
     std::function<void()> flush;  // sends the calls that a timer has queued
   };
@@ -70,7 +70,7 @@ class claim_polling {
   void poll_at(store::time_point due);
   void poll();
   void ask(std::vector<poll_question::place> places, bool is_held);
-  void take_in(const std::vector<row>& rows);
+  void take_in(const std::vector<row>& rows, std::vector<row>& seen);
 
   store::scheduler& time_;
   const owner_id client_;
@@ -81,7 +81,9 @@ class claim_polling {
   std::unordered_map<owner_id, poll_question::place> waiting_;
   std::map<std::string, std::multiset<std::int64_t>, std::less<>> names_;  // the tokens of those that wait
   std::string last_name_;                                                  // that was polled
-  std::vector<row> seen_;
+  // The rows of the answers before:
+  std::vector<row> seen_waiting_;
+  std::vector<row> seen_held_;
   duration interval_;
   std::optional<store::time_point> unanswered_since_;  // a poll has no answer yet
   store::time_point due_;                              // of the next poll

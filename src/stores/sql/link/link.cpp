@@ -55,10 +55,10 @@ void link::send(tickets::request request, on_reply handler) {
   connection_.push(std::move(c), urgent);
 }
 
-void link::call_own(call own, rows_handler on_rows) {
+void link::call_own(call own, answer_handler on_answer) {
   auto c = std::make_unique<pending_call>();
   c->call = std::move(own);
-  c->on_rows = std::move(on_rows);
+  c->on_answer = std::move(on_answer);
   connection_.push(std::move(c), false);
 }
 
@@ -146,7 +146,12 @@ void link::deliver_notifications_of(const owner_id& client, const notifications&
 change_tracking::actions link::tracking_actions() {
   change_tracking::actions a;
   a.inspect = [this](tickets::request r, on_reply handler) { send(std::move(r), std::move(handler)); };
-  a.send = [this](call own, rows_handler on_rows) { call_for_core(std::move(own), std::move(on_rows)); };
+  a.send = [this](call own, change_tracking::rows_handler on_rows) {
+    if (!on_rows) return call_own(std::move(own));
+    call_for_core(std::move(own), [taken = std::move(on_rows)](const std::vector<row>* rows) {
+      if (rows != nullptr) taken(*rows);
+    });
+  };
   a.notified_for = [this]() -> std::optional<duration> {
     const auto line = connection_.lock();
     return line.get() == nullptr ? std::nullopt : line->get().notified_for();
@@ -157,16 +162,15 @@ change_tracking::actions link::tracking_actions() {
 }
 
 claim_polling::actions link::polling_actions() {
-  return {
-      .send = [this](call own, rows_handler on_rows) { call_for_core(std::move(own), std::move(on_rows)); },
-      .notify = [this](const store::notification& received) { pass_on({received}); },
-      .flush = [this] { flush_later(); }};
+  return {.send = [this](call own,
+                         answer_handler on_answer) { call_for_core(std::move(own), std::move(on_answer)); },
+          .notify = [this](const store::notification& received) { pass_on({received}); },
+          .flush = [this] { flush_later(); }};
 }
 
 /// The handler is called under the core lock.
-void link::call_for_core(call own, rows_handler on_rows) {
-  if (!on_rows) return call_own(std::move(own));
-  call_own(std::move(own), [this, answered = std::move(on_rows)](const std::vector<row>& rows) {
+void link::call_for_core(call own, answer_handler on_answer) {
+  call_own(std::move(own), [this, answered = std::move(on_answer)](const std::vector<row>* rows) {
     const runtime::core_lock now{loop(), true};
     answered(rows);
   });
@@ -269,7 +273,7 @@ bool link::interpret_answers() {
   // Last, because a handler throws if it does not understand the rows. All requests have outcomes by then.
   for (const auto& each : connection_.completed()) {
     const auto* const rows = std::get_if<std::vector<row>>(&*each->result);
-    if (each->on_rows && rows != nullptr) each->on_rows(*rows);
+    if (each->on_answer) each->on_answer(rows);
   }
   return changed;
 }
@@ -303,8 +307,9 @@ void link::sweep_if_due() {
   const auto now = clock::now();
   if (now < next_sweep_) return;
   next_sweep_ = now + sweep_every;
-  call_own(sweep_call(settings_.keep_idle, sweep_every, sweep_rows), [this](const std::vector<row>& rows) {
-    const bool more = !rows.empty() && !rows[0].empty() && number_at(rows[0], 0) != 0;
+  call_own(sweep_call(settings_.keep_idle, sweep_every, sweep_rows), [this](const std::vector<row>* rows) {
+    const bool more =
+        rows != nullptr && !rows->empty() && !rows->at(0).empty() && number_at(rows->at(0), 0) != 0;
     if (more) next_sweep_ = clock::now() + sweep_again;
   });
 }

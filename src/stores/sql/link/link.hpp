@@ -42,8 +42,8 @@ struct pending_call final : runtime::pending_request<tickets::link::outcome> {
   sql::call call;                           // of a request: set when it is sent
   store::time_point sent_at;
   std::optional<answer> result;  // set when it is completed
-  std::function<void(const std::vector<row>&)>
-      on_rows;  // for a call of the link itself; null: the rows are ignored
+  std::function<void(const std::vector<row>*)>
+      on_answer;  // for a call of the link itself, null if it was refused; null: the answer is ignored
 };
 
 /// An established connection to a server: see runtime::pipelined_wire.
@@ -119,7 +119,7 @@ class link : public runtime::notifying_link, private runtime::multiplexed_connec
 
  private:
   using clock = std::chrono::steady_clock;
-  using rows_handler = std::function<void(const std::vector<row>&)>;
+  using answer_handler = std::function<void(const std::vector<row>*)>;  // null: the server refused the call
 
   // See runtime::multiplexed_connection::protocol and runtime::notifying_link.
   [[nodiscard]] std::unique_ptr<wire> connect(int stop) override;
@@ -138,8 +138,8 @@ class link : public runtime::notifying_link, private runtime::multiplexed_connec
   [[nodiscard]] outcome outcome_of(pending_call& c) const;
   void sweep_if_due();
 
-  void call_own(call own, rows_handler on_rows = nullptr);
-  void call_for_core(call own, rows_handler on_rows);
+  void call_own(call own, answer_handler on_answer = nullptr);
+  void call_for_core(call own, answer_handler on_answer);
   void flush_later();
   [[nodiscard]] change_tracking::actions tracking_actions();
   [[nodiscard]] claim_polling::actions polling_actions();

@@ -19,7 +19,7 @@ struct poll_question {
   owner_id client;
   std::vector<place> places;
   bool is_held = false;          // the places are holds: whether anybody asks their holders to release
-  const std::vector<row>& seen;  // the rows of the answer before
+  const std::vector<row>& seen;  // the rows of the answer before, of this kind
 };
 
 /// Returns the question as a call of a routine. Its rows are notifications: owner and token, see
