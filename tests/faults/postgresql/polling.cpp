@@ -160,6 +160,35 @@ TEST_F(postgresql_polling, is_refused_where_transactions_do_not_see_what_was_com
   EXPECT_FALSE(mutex(locks, "stock", patient()).acquire().release());
 }
 
+// The pooler may lead to another server after the client has connected, whose state may be old.
+TEST_F(postgresql_polling, reads_nothing_of_a_standby) {
+  const pgbouncer pooler{server_, "transaction", "server_login_retry = 1\n"};
+  client locks{url_through(pooler)};
+  EXPECT_FALSE(mutex(locks, "stock", patient()).acquire().release());
+  EXPECT_TRUE(locks.inspect("stock"));
+  server_.shut_down();
+  server_.start_as_standby();
+  const auto refused = known_failure_of([&] { static_cast<void>(locks.inspect("stock")); });
+  EXPECT_EQ(refused.code, errc::unavailable);
+  EXPECT_THAT(refused.text, HasSubstr("standby"));
+  EXPECT_EQ(server_.ask("SELECT pg_promote()"), "t");
+  EXPECT_FALSE(mutex(locks, "stock", patient()).acquire().release());
+}
+
+TEST_F(postgresql_polling, reads_nothing_where_it_could_not_write) {
+  const pgbouncer pooler{server_, "transaction", "default_pool_size = 1\n"};
+  const auto other = pooler.console();
+  client locks{url_through(pooler)};
+  EXPECT_FALSE(mutex(locks, "stock", patient()).acquire().release());
+  EXPECT_TRUE(locks.inspect("stock"));
+  EXPECT_EQ(other->ask("SET default_transaction_read_only = on"), "");
+  const auto refused = known_failure_of([&] { static_cast<void>(locks.inspect("stock")); });
+  EXPECT_EQ(refused.code, errc::unavailable);
+  EXPECT_THAT(refused.text, HasSubstr("read_only"));
+  EXPECT_EQ(other->ask("SET default_transaction_read_only = off"), "");
+  EXPECT_FALSE(mutex(locks, "stock", patient()).acquire().release());
+}
+
 TEST_F(postgresql_polling, of_statements_is_refused) {
   const pgbouncer pooler{server_, "statement"};
   const auto refused = failure_of([&] {

@@ -34,7 +34,9 @@ constexpr auto verdicts = std::to_array<verdict>({
     {"28P01", errc::permission_denied, "check the user and the password", false},
     {"28", errc::permission_denied, "check the user, and the server's pg_hba.conf", false},
     {"25006", errc::unavailable,
-     "the server is a read-only standby, or was set read-only; connect to the primary", true, true},
+     "the server is a read-only standby, or was set read-only; connect to the primary (or look for "
+     "default_transaction_read_only, which behind a pooler another client may have left)",
+     true, true},
     {"42P01", errc::unavailable, "the lock table is gone", true, true},
     {"42883", errc::unavailable, "a routine of the lock table is gone", true, true},
     {"42704", errc::foreign_store, "create the role, or name another", false},  // a role

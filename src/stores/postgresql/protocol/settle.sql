@@ -3,6 +3,10 @@
 CREATE OR REPLACE FUNCTION {settle}() RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+  -- The pooler may lead elsewhere than when the client connected: a standby, or a former primary, answers with an old state.
+  IF pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean THEN
+    RAISE EXCEPTION USING ERRCODE = '25006', MESSAGE = 'the transaction is read-only';
+  END IF;
   -- An error if it is another one: the statement that calls this has its snapshot already.
   PERFORM set_config('transaction_isolation', 'read committed', true);
   PERFORM set_config('client_encoding', 'UTF8', true);  -- of the names in the next message
