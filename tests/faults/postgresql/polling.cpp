@@ -279,6 +279,22 @@ TEST_F(postgresql_polls, are_one_statement_for_all_waiters_of_a_client_and_none_
   EXPECT_LE(polls(), after + 1) << "one may have been under way";
 }
 
+// Some poolers keep a session for a client that sends it.
+TEST_F(postgresql_polls, send_no_SET) {
+  {
+    client locks{server_.url("?notify=poll")};
+    auto held = mutex{locks, "stock", patient()}.acquire();
+    EXPECT_EQ(renew(held), renewal::renewed);
+    EXPECT_TRUE(locks.inspect("stock"));
+    EXPECT_FALSE(held.release());
+  }
+  EXPECT_GT(
+      server_.number("SELECT count(*) FROM pg_stat_statements WHERE query LIKE '%holdfast_locks_settle%'"),
+      0);
+  EXPECT_EQ(server_.ask("SELECT string_agg(query, '; ') FROM pg_stat_statements WHERE query ILIKE 'set %'"),
+            "");
+}
+
 TEST(postgresql_url, takes_polls_where_they_mean_something) {
   const auto refusal = [](const std::string& options) {
     const auto refused = failure_of([&] { client{"postgresql://localhost/?" + options}; });

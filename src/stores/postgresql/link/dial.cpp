@@ -52,6 +52,11 @@ constexpr const char* session_settings =
     "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;"
     "SET tcp_user_timeout = 25000";
 
+/// As for the calls of a client that polls: see settle.sql.
+constexpr const char* durable_commits =
+    "SELECT set_config('synchronous_commit', 'on', true)"
+    " WHERE current_setting('synchronous_commit') <> 'remote_apply'";
+
 /// Finds the first of the schemas in $1 that has the table $2 or the routine $3; or else the first schema.
 constexpr const char* schema_query = R"sql(
 SELECT n.nspname
@@ -191,7 +196,7 @@ class opening {
     check([&] { check_server(); });
     if (said.has("server_refusal")) settle_names(text("SELECT pg_catalog.current_schemas(false)"));
     ask("SET TRANSACTION READ ONLY");
-    if (is_shared()) ask("SET LOCAL synchronous_commit = on");  // as for its calls: see settle.sql
+    if (is_shared()) ask(durable_commits);
     // What is locked is refused in time to look at the rest.
     const auto patience = std::max(to_.link.connect_limit / 8, std::chrono::milliseconds{1});
     ask("SET LOCAL lock_timeout = " + std::to_string(patience.count()));
@@ -278,14 +283,15 @@ class opening {
   // ---- the session
 
   /// Whether it may be another client's as well, behind a pooler: nothing is to stay in it. So it is set up
-  /// in one transaction, with settings that end with that.
+  /// in one transaction, with settings that end with that. No statement is SET: some poolers keep a session
+  /// for a client that sends one.
   [[nodiscard]] bool is_shared() const { return to_.link.polling.has_value(); }
 
   void begin_set_up() {
     connect();
     if (is_shared()) begin();
     check_server();
-    ask(is_shared() ? "SET LOCAL lock_timeout = '1s'" : session_settings);
+    ask(is_shared() ? "SELECT set_config('lock_timeout', '1s', true)" : session_settings);
   }
   void begin() {
     if (PQtransactionStatus(session_.get()) == PQTRANS_IDLE) ask("BEGIN ISOLATION LEVEL READ COMMITTED");
@@ -379,8 +385,9 @@ class opening {
   /// the catalogue print names as they are. If the URL names no schema, the table is searched along the
   /// user's former search_path.
   void settle_names(const std::string& path) {
-    const std::string set = is_shared() ? "SET LOCAL " : "SET ";
-    ask(set + "search_path = pg_catalog, pg_temp; " + set + "quote_all_identifiers = off");
+    const std::string until_commit = is_shared() ? "true" : "false";
+    ask("SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', " + until_commit +
+        "), pg_catalog.set_config('quote_all_identifiers', 'off', " + until_commit + ")");
     if (!names_.schema().empty()) return;
     const std::string schema =
         text(schema_query, {path, start_of_names(), names_.bare(to_.fences ? "fence" : "layout")});
