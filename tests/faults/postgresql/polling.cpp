@@ -124,10 +124,10 @@ TEST_F(postgresql_polling, settings_of_others_do_not_reach_its_calls) {
   const auto other = pooler.console();
   client locks{url_through(pooler)};
   EXPECT_FALSE(mutex(locks, "first", patient()).acquire().release());
-  EXPECT_EQ(
-      other->ask("SET client_encoding = 'LATIN1'; SET synchronous_commit = off; SET lock_timeout = 0; SET "
-                 "search_path = pg_temp; SET enable_seqscan = on"),
-      "");
+  EXPECT_EQ(other->ask("SET client_encoding = 'LATIN1'; SET synchronous_commit = off; SET lock_timeout = 0; "
+                       "SET statement_timeout = '500ms'; SET "
+                       "search_path = pg_temp; SET enable_seqscan = on"),
+            "");
   auto held = mutex{locks, "stra\u00dfe", patient()}.acquire();
   client direct{server_.url()};
   EXPECT_FALSE(mutex(direct, "stra\u00dfe").try_lock());
@@ -136,6 +136,7 @@ TEST_F(postgresql_polling, settings_of_others_do_not_reach_its_calls) {
   EXPECT_EQ(other->ask("SELECT public.holdfast_locks_settle()"), "");
   EXPECT_EQ(other->ask("SHOW synchronous_commit"), "on");
   EXPECT_EQ(other->ask("SHOW lock_timeout"), "1s");
+  EXPECT_EQ(other->ask("SHOW statement_timeout"), "2s");
   EXPECT_EQ(other->ask("COMMIT"), "");
   EXPECT_EQ(other->ask("SHOW synchronous_commit"), "off");
 }
@@ -150,6 +151,7 @@ TEST_F(postgresql_polling, is_refused_where_transactions_do_not_see_what_was_com
     const auto refused = known_failure_of([&] { mutex{by, "stock", hasty()}.lock(); });
     EXPECT_EQ(refused.code, errc::unavailable) << refused.text;
     EXPECT_THAT(refused.text, HasSubstr("default_transaction_isolation"));
+    EXPECT_THAT(refused.text, HasSubstr("server_reset_query_always"));
   };
   EXPECT_EQ(other->ask("SET default_transaction_isolation = 'repeatable read'"), "");
   expect_refused(locks);
@@ -184,7 +186,7 @@ TEST_F(postgresql_polling, reads_nothing_where_it_could_not_write) {
   EXPECT_EQ(other->ask("SET default_transaction_read_only = on"), "");
   const auto refused = known_failure_of([&] { static_cast<void>(locks.inspect("stock")); });
   EXPECT_EQ(refused.code, errc::unavailable);
-  EXPECT_THAT(refused.text, HasSubstr("read_only"));
+  EXPECT_THAT(refused.text, HasSubstr("server_reset_query_always"));
   EXPECT_EQ(other->ask("SET default_transaction_read_only = off"), "");
   EXPECT_FALSE(mutex(locks, "stock", patient()).acquire().release());
 }

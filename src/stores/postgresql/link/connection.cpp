@@ -256,7 +256,8 @@ void connection::take_refusal(const PGresult* r) {
     coming_ = std::vector<sql::row>{};
     return;
   }
-  const refusal no = refusal_of(r);
+  refusal no = refusal_of(r);
+  if (use_ == session_use::shared && may_be_left(r)) no.reason.reason.message += left_by_others;
   const runtime::connection_error end{no.reason.reason, no.reason.retryable};
   if (no.fatal) throw runtime::connection_error{end};
   if (no.over) end_ = end;

@@ -44,6 +44,10 @@ struct refusal {
 [[nodiscard]] refusal refusal_of(const PGresult* refused);
 /// Whether the reason is a missing routine, table or schema.
 [[nodiscard]] bool is_missing(const PGresult* refused);
+/// Whether the reason may be what another client of a pooler has left in the session.
+[[nodiscard]] bool may_be_left(const PGresult* refused);
+inline constexpr const char* left_by_others =
+    "; or another client of the pooler has left it in the session (server_reset_query_always)";
 
 /// How calls reach the server.
 enum class session_use : std::uint8_t {

@@ -364,14 +364,16 @@ class opening {
     if (said(read_only) == "on") {
       throw connection_error{
           {errc::unavailable,
-           "the session's transactions are read-only; look for default_transaction_read_only in the settings "
-           "of the role, database and server"}};
+           std::string{"the session's transactions are read-only; look for default_transaction_read_only in "
+                       "the settings of the role, database and server"} +
+               (is_shared() ? left_by_others : "")}};
     }
     if (is_shared() && said(isolation) != "read committed") {
       throw connection_error{{errc::unavailable, "the session's transactions are " + said(isolation) +
                                                      ", and with notify=poll no client changes that; ALTER "
                                                      "ROLE ... SET default_transaction_isolation "
-                                                     "= 'read committed'"}};
+                                                     "= 'read committed'" +
+                                                     left_by_others}};
     }
     if (said(encoding) != "UTF8" && said(encoding) != "SQL_ASCII") {
       throw sql::permanent(errc::foreign_store,

@@ -34,9 +34,7 @@ constexpr auto verdicts = std::to_array<verdict>({
     {"28P01", errc::permission_denied, "check the user and the password", false},
     {"28", errc::permission_denied, "check the user, and the server's pg_hba.conf", false},
     {"25006", errc::unavailable,
-     "the server is a read-only standby, or was set read-only; connect to the primary (or look for "
-     "default_transaction_read_only, which behind a pooler another client may have left)",
-     true, true},
+     "the server is a read-only standby, or was set read-only; connect to the primary", true, true},
     {"42P01", errc::unavailable, "the lock table is gone", true, true},
     {"42883", errc::unavailable, "a routine of the lock table is gone", true, true},
     {"42704", errc::foreign_store, "create the role, or name another", false},  // a role
@@ -117,11 +115,23 @@ runtime::connection_error refused_entry(PGconn* connection) {
   return {said};
 }
 
-bool is_missing(const PGresult* refused) {
+namespace {
+
+template <std::size_t Count>
+bool is_one_of(const PGresult* refused, const std::array<std::string_view, Count>& states) {
   const char* const state = PQresultErrorField(refused, PG_DIAG_SQLSTATE);
-  if (state == nullptr) return false;
-  constexpr std::array<std::string_view, 3> missing{"42883", "42P01", "3F000"};
-  return std::find(missing.begin(), missing.end(), state) != missing.end();
+  return state != nullptr && std::find(states.begin(), states.end(), state) != states.end();
+}
+
+}  // namespace
+
+bool is_missing(const PGresult* refused) {
+  return is_one_of(refused, std::to_array<std::string_view>({"42883", "42P01", "3F000"}));
+}
+
+/// The isolation, read-only transactions, a statement_timeout, SET ROLE.
+bool may_be_left(const PGresult* refused) {
+  return is_one_of(refused, std::to_array<std::string_view>({"25001", "25006", "57014", "42501"}));
 }
 
 refusal refusal_of(const PGresult* refused) {

@@ -16,6 +16,10 @@ BEGIN
   IF current_setting('lock_timeout')::interval NOT BETWEEN '1 ms' AND '1 s' THEN
     PERFORM set_config('lock_timeout', '1s', true);
   END IF;
+  -- From the next message on. A shorter one would end a call that waits for a lock, if not every call.
+  IF current_setting('statement_timeout')::interval BETWEEN '1 ms' AND '2 s' THEN
+    PERFORM set_config('statement_timeout', '2s', true);
+  END IF;
   PERFORM set_config('plan_cache_mode', 'force_generic_plan', true);
   PERFORM set_config('enable_seqscan', 'off', true);
   PERFORM set_config('jit', 'off', true);
