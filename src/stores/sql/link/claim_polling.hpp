@@ -30,7 +30,7 @@ struct polling_settings {
 /// claim looks before it believes one.
 ///
 /// The interval grows from 10 ms to the longest one, with jitter, and is short again when a claim begins to
-/// wait, when a claim is granted, and when this client frees a name. Nothing is sent while no claim waits.
+/// wait, when a claim is granted, and when this client frees a name. No timer runs while no claim waits.
 /// What concerns holders, a request to release, is asked for after each renewal.
 ///
 /// Of more than `most_polled` names, each poll asks for the next ones.
