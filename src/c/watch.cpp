@@ -1,0 +1,36 @@
+#include <memory>
+#include <sys/eventfd.h>
+#include <utility>
+
+#include "c/guard.hpp"
+#include "c/handles.hpp"
+#include "c/wakeup.hpp"
+
+using holdfast::c::cleared;
+using holdfast::c::event_descriptor;
+using holdfast::c::guarded;
+using holdfast::c::required;
+
+struct holdfast_watch {
+  event_descriptor changed{0};
+  std::shared_ptr<void> registration;  // last: no call comes after its end
+};
+
+int holdfast_watch_open(holdfast_client* client, const char* name, holdfast_watch** watch, char** message) {
+  return guarded(message, [&] {
+    auto*& out = cleared(watch, "watch");
+    const auto& locks = required(client, "client").locks;
+    auto made = std::make_unique<holdfast_watch>();
+    auto tell = [&event = made->changed] { event.add(1); };
+    made->registration = name == nullptr ? locks.watch(tell) : locks.watch(name, tell);
+    out = made.release();
+  });
+}
+
+int holdfast_watch_fd(const holdfast_watch* watch) { return watch == nullptr ? -1 : watch->changed.fd(); }
+
+void holdfast_watch_clear(holdfast_watch* watch) {
+  if (watch != nullptr) watch->changed.clear();
+}
+
+void holdfast_watch_free(holdfast_watch* watch) { delete watch; }

@@ -1,0 +1,4 @@
+#pragma once
+
+/// No library has it.
+void holdfast_absent(void);
