@@ -1,0 +1,611 @@
+// <holdfast/holdfast.h>: the core of the contract through the functions of C, with their codes, texts and
+// descriptors.
+
+#include <atomic>
+#include <cstdint>
+#include <fstream>
+#include <optional>
+#include <poll.h>
+#include <string>
+#include <string_view>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include "contract/contract.hpp"
+#include "contract/sleeping_thread.hpp"
+#include <holdfast/holdfast.h>
+
+namespace holdfast::contract {
+namespace {
+
+template <auto free>
+struct freed {
+  template <class T>
+  void operator()(T* object) const {
+    free(object);
+  }
+};
+using client_ptr = std::unique_ptr<holdfast_client, freed<holdfast_client_free>>;
+using lease_ptr = std::unique_ptr<holdfast_lease, freed<holdfast_lease_free>>;
+using state_ptr = std::unique_ptr<holdfast_state, freed<holdfast_state_free>>;
+using stop_ptr = std::unique_ptr<holdfast_stop, freed<holdfast_stop_free>>;
+using watch_ptr = std::unique_ptr<holdfast_watch, freed<holdfast_watch_free>>;
+using fence_ptr = std::unique_ptr<holdfast_fence, freed<holdfast_fence_free>>;
+
+/// How a call has ended.
+struct ended {
+  int code = HOLDFAST_OK;
+  std::string text;
+  friend bool operator==(const ended& one, int code) { return one.code == code; }
+  friend std::ostream& operator<<(std::ostream& out, const ended& one) {
+    return out << one.code << " (" << one.text << ')';
+  }
+};
+
+/// Calls with a place for the text.
+template <class Call>
+ended calling(Call call) {
+  char* text = nullptr;
+  ended result{call(&text), {}};
+  EXPECT_EQ(text != nullptr, result.code != HOLDFAST_OK);
+  if (text != nullptr) result.text = text;
+  holdfast_free(text);
+  return result;
+}
+
+/// A call that makes an object.
+template <class Pointer, class Call>
+std::pair<ended, Pointer> making(Call call) {
+  auto* made = reinterpret_cast<typename Pointer::element_type*>(1);
+  auto result = calling([&](char** text) { return call(&made, text); });
+  EXPECT_EQ(made != nullptr, result.code == HOLDFAST_OK);
+  return {std::move(result), Pointer{made}};
+}
+
+bool is_readable(int fd, int limit_ms = 0) {
+  ::pollfd one{fd, POLLIN, 0};
+  return ::poll(&one, 1, limit_ms) == 1;
+}
+constexpr int hang_ms = 60'000;  // far longer than anything here takes
+
+holdfast_spec exclusive_spec(const char* name) { return {name, HOLDFAST_EXCLUSIVE, 0, 0}; }
+
+/// What a test asks for.
+struct c_wish {
+  std::vector<holdfast_spec> specs;
+  std::int64_t wait_ms = HOLDFAST_FOREVER;
+  holdfast_stop* stop = nullptr;
+  const holdfast_lock_options* options = nullptr;
+
+  /// It points into the wish.
+  [[nodiscard]] holdfast_request request() const& {
+    holdfast_request made = HOLDFAST_REQUEST_INIT(specs.data(), specs.size());
+    made.wait_ms = wait_ms;
+    made.stop = stop;
+    made.options = options;
+    return made;
+  }
+  [[nodiscard]] holdfast_request request() && = delete;
+};
+
+std::pair<ended, lease_ptr> take(const client_ptr& client, const c_wish& wanted) {
+  const auto request = wanted.request();
+  return making<lease_ptr>([&](holdfast_lease** lease, char** text) {
+    return holdfast_acquire(client.get(), &request, lease, text);
+  });
+}
+std::pair<ended, lease_ptr> campaign(const client_ptr& client, const char* name, std::string_view value,
+                                     std::int64_t wait_ms) {
+  const c_wish wanted{{exclusive_spec(name)}, wait_ms};
+  const auto request = wanted.request();
+  return making<lease_ptr>([&](holdfast_lease** lease, char** text) {
+    return holdfast_campaign(client.get(), &request, value.data(), value.size(), lease, text);
+  });
+}
+ended release(const lease_ptr& lease) {
+  return calling([&](char** text) { return holdfast_lease_release(lease.get(), text); });
+}
+ended renew(const lease_ptr& lease) {
+  return calling([&](char** text) { return holdfast_lease_renew(lease.get(), text); });
+}
+int lost_fd(const lease_ptr& lease) {
+  int fd = -2;
+  EXPECT_EQ(calling([&](char** text) { return holdfast_lease_lost_fd(lease.get(), &fd, text); }),
+            HOLDFAST_OK);
+  return fd;
+}
+
+class from_c : public on_each_store {
+ protected:
+  /// A client of C; with the limits of the others here, since the machine may keep a server from its work.
+  client_ptr open_c() {
+    holdfast_lock_options locks = HOLDFAST_LOCK_OPTIONS_INIT;
+    locks.retry_limit_ms = 50'000;
+    holdfast_client_options options = HOLDFAST_CLIENT_OPTIONS_INIT;
+    options.locks = &locks;
+    options.flush_limit_ms = 50'000;
+    options.program = "a program in C";
+    auto [result, made] = making<client_ptr>([&](holdfast_client** client, char** text) {
+      return holdfast_client_open(store_->url().c_str(), &options, client, text);
+    });
+    EXPECT_EQ(result, HOLDFAST_OK);
+    return std::move(made);
+  }
+  static holdfast_lock_options fixed(std::int64_t ttl_ms) {
+    holdfast_lock_options options = HOLDFAST_LOCK_OPTIONS_INIT;
+    options.ttl_ms = ttl_ms;
+    options.retry_limit_ms = 50'000;
+    options.is_fixed = true;
+    return options;
+  }
+};
+
+TEST_P(from_c, excludes_other_clients_and_its_tokens_rise) {
+  const auto one = open_c();
+  const auto two = open_c();
+  auto [first_end, first] = take(one, {{exclusive_spec("stock")}});
+  ASSERT_EQ(first_end, HOLDFAST_OK);
+  EXPECT_TRUE(holdfast_lease_is_held(first.get()));
+  EXPECT_GT(holdfast_lease_remaining_ms(first.get()), 0);
+  EXPECT_EQ(holdfast_lease_count(first.get()), 1U);
+  EXPECT_STREQ(holdfast_lease_name(first.get(), 0), "stock");
+  EXPECT_EQ(holdfast_lease_name(first.get(), 1), nullptr);
+  EXPECT_EQ(holdfast_lease_token(first.get(), 1), 0U);
+  EXPECT_EQ(inspect("stock").holders.front().token.value(), holdfast_lease_token(first.get(), 0));
+
+  EXPECT_EQ(take(two, {{exclusive_spec("stock")}, 0}).first, HOLDFAST_ERR_TIMEOUT);
+  const auto waited = take(two, {{exclusive_spec("stock")}, 200}).first;
+  EXPECT_TRUE(waited == HOLDFAST_ERR_TIMEOUT || waited == HOLDFAST_ERR_UNKNOWN_OUTCOME) << waited;
+  EXPECT_THAT(waited.text, testing::HasSubstr("'stock' on "));
+  EXPECT_FALSE(mutex(bystander(), "stock").try_lock()) << "C++ does not see the hold of C";
+
+  lease_ptr next;
+  {
+    sleeping_thread waiting{[&] { next = take(two, {{exclusive_spec("stock")}}).second; }};
+    EXPECT_TRUE(look().sees_waiters("stock", 1));
+    EXPECT_EQ(release(first), HOLDFAST_OK);
+  }
+  ASSERT_TRUE(next);
+  EXPECT_FALSE(holdfast_lease_is_held(first.get()));
+  EXPECT_GT(holdfast_lease_token(next.get(), 0), holdfast_lease_token(first.get(), 0));
+  EXPECT_EQ(release(first), HOLDFAST_ERR_NOT_OWNER);
+  EXPECT_EQ(renew(first), HOLDFAST_ERR_NOT_OWNER);
+  next.reset();
+  EXPECT_TRUE(look().sees_holders("stock", 0)) << "a lease that is freed is released";
+}
+
+TEST_P(from_c, tells_of_a_loss_by_a_descriptor) {
+  const auto one = open_c();
+  const auto held = take(one, {{exclusive_spec("stock")}}).second;
+  ASSERT_TRUE(held);
+  EXPECT_EQ(renew(held), HOLDFAST_OK);  // on ZooKeeper it is watched from here on
+  const int fd = lost_fd(held);
+  EXPECT_EQ(lost_fd(held), fd);
+  EXPECT_FALSE(is_readable(fd));
+  EXPECT_EQ(holdfast_lease_loss(held.get(), 0), HOLDFAST_NOT_LOST);
+
+  const auto two = open_c();
+  std::size_t count = 0;
+  EXPECT_EQ(calling([&](char** text) { return holdfast_force_release(two.get(), "stock", 0, &count, text); }),
+            HOLDFAST_OK);
+  EXPECT_EQ(count, 1U);
+  EXPECT_TRUE(is_readable(fd, hang_ms));
+  std::uint64_t counter = 0;
+  EXPECT_EQ(::read(fd, &counter, sizeof counter), 8);
+  EXPECT_TRUE(is_readable(fd)) << "a loss lasts";
+  EXPECT_FALSE(holdfast_lease_is_held(held.get()));
+  EXPECT_EQ(holdfast_lease_remaining_ms(held.get()), 0);
+  EXPECT_EQ(holdfast_lease_loss(held.get(), 0), HOLDFAST_ENDED_AT_STORE);
+  EXPECT_EQ(holdfast_lease_loss(held.get(), 1), HOLDFAST_NOT_LOST);
+  EXPECT_EQ(renew(held), HOLDFAST_ERR_LOST);
+  const auto refused = release(held);
+  EXPECT_EQ(refused, HOLDFAST_ERR_LOST);
+  EXPECT_EQ(refused.text, "cannot release 'stock': the lease was lost");
+}
+
+TEST_P(from_c, ends_a_fixed_lease_unless_it_is_renewed) {
+  const auto one = open_c();
+  const auto brief = fixed(300);
+  lease_ptr held;
+  while (!held) held = take(one, {{exclusive_spec("stock")}, HOLDFAST_FOREVER, nullptr, &brief}).second;
+  EXPECT_TRUE(is_readable(lost_fd(held), hang_ms));
+  EXPECT_FALSE(holdfast_lease_is_held(held.get()));
+  const auto longer = fixed(10'000);
+  const auto next = take(one, {{exclusive_spec("stock")}, HOLDFAST_FOREVER, nullptr, &longer}).second;
+  ASSERT_TRUE(next);
+  EXPECT_GT(holdfast_lease_token(next.get(), 0), holdfast_lease_token(held.get(), 0));
+  EXPECT_LE(holdfast_lease_remaining_ms(next.get()), 10'000);
+  EXPECT_EQ(renew(next), HOLDFAST_OK);
+}
+
+TEST_P(from_c, shares_with_readers_and_downgrades) {
+  const auto one = open_c();
+  const auto two = open_c();
+  const holdfast_spec reader{"rates", HOLDFAST_SHARED, 0, 0};
+  const holdfast_spec writer{"rates", HOLDFAST_WRITER, 0, 0};
+  auto first = take(one, {{reader}}).second;
+  const auto second = take(two, {{reader}}).second;
+  EXPECT_TRUE(first && second);
+  EXPECT_EQ(take(two, {{writer}, 0}).first, HOLDFAST_ERR_TIMEOUT);
+  EXPECT_EQ(release(first), HOLDFAST_OK);
+  EXPECT_EQ(release(second), HOLDFAST_OK);
+  first = take(one, {{writer}}).second;
+  ASSERT_TRUE(first);
+  EXPECT_EQ(take(two, {{reader}, 0}).first, HOLDFAST_ERR_TIMEOUT);
+  EXPECT_EQ(calling([&](char** text) { return holdfast_lease_downgrade(first.get(), text); }), HOLDFAST_OK);
+  EXPECT_EQ(take(two, {{reader}, 0}).first, HOLDFAST_OK);
+  EXPECT_EQ(calling([&](char** text) { return holdfast_lease_proclaim(first.get(), "x", 1, text); }),
+            HOLDFAST_ERR_INVALID_ARGUMENT);
+}
+
+TEST_P(from_c, counts_permits) {
+  HOLDFAST_NEEDS_PERMITS();
+  const auto one = open_c();
+  const holdfast_spec two_seats{"seats", HOLDFAST_PERMITS, 2, 3};
+  const auto held = take(one, {{two_seats}}).second;
+  EXPECT_TRUE(held);
+  EXPECT_EQ(take(one, {{two_seats}, 0}).first, HOLDFAST_ERR_TIMEOUT);
+  EXPECT_EQ(take(one, {{{"seats", HOLDFAST_PERMITS, 1, 3}}, 0}).first, HOLDFAST_OK);
+  EXPECT_EQ(take(one, {{{"seats", HOLDFAST_PERMITS, 1, 4}}, 0}).first, HOLDFAST_ERR_WRONG_TYPE);
+}
+
+TEST_P(from_c, takes_several_names_or_none) {
+  const auto one = open_c();
+  const auto two = open_c();
+  const c_wish both{{exclusive_spec("b"), exclusive_spec("a")}, 0};
+  const auto a = take(two, {{exclusive_spec("a")}}).second;
+  const auto refused = take(one, both).first;
+  EXPECT_EQ(refused, HOLDFAST_ERR_TIMEOUT);
+  EXPECT_THAT(refused.text, testing::HasSubstr("'b' and the other names"));
+  EXPECT_EQ(release(a), HOLDFAST_OK);
+  const auto held = take(one, {both.specs}).second;
+  ASSERT_TRUE(held);
+  EXPECT_EQ(holdfast_lease_count(held.get()), 2U);
+  EXPECT_STREQ(holdfast_lease_name(held.get(), 0), "b");
+  EXPECT_STREQ(holdfast_lease_name(held.get(), 1), "a");
+  EXPECT_GT(holdfast_lease_token(held.get(), 1), holdfast_lease_token(a.get(), 0));
+  EXPECT_EQ(calling([&](char** text) { return holdfast_lease_downgrade(held.get(), text); }),
+            HOLDFAST_ERR_INVALID_ARGUMENT);
+  EXPECT_EQ(renew(held), HOLDFAST_OK);
+  EXPECT_EQ(calling([&](char** text) { return holdfast_force_release(two.get(), "a", 0, nullptr, text); }),
+            HOLDFAST_OK);
+  EXPECT_TRUE(is_readable(lost_fd(held), hang_ms));
+  EXPECT_EQ(holdfast_lease_loss(held.get(), 0), HOLDFAST_NOT_LOST);
+  EXPECT_EQ(holdfast_lease_loss(held.get(), 1), HOLDFAST_ENDED_AT_STORE);
+  EXPECT_EQ(release(held), HOLDFAST_ERR_LOST);
+}
+
+TEST_P(from_c, elects_a_leader_with_a_value) {
+  const auto one = open_c();
+  const auto two = open_c();
+  auto [first_end, term] = campaign(one, "scheduler", "10.0.0.7", HOLDFAST_FOREVER);
+  ASSERT_EQ(first_end, HOLDFAST_OK);
+  EXPECT_EQ(campaign(two, "scheduler", "10.0.0.8", 0).first, HOLDFAST_ERR_TIMEOUT);
+  const std::string later{"a\0b", 3};
+  EXPECT_EQ(calling([&](char** text) {
+              return holdfast_lease_proclaim(term.get(), later.data(), later.size(), text);
+            }),
+            HOLDFAST_OK);
+  lease_ptr next;
+  {
+    sleeping_thread waiting{[&] { next = campaign(two, "scheduler", "", HOLDFAST_FOREVER).second; }};
+    EXPECT_TRUE(look().sees([&] {
+      const auto [result, state] = making<state_ptr>([&](holdfast_state** out, char** text) {
+        return holdfast_inspect_election(two.get(), "scheduler", out, text);
+      });
+      if (!state || state->holder_count != 1 || state->waiter_count != 1) return false;
+      const holdfast_claim& leader = *state->holders[0];
+      EXPECT_EQ(std::string(static_cast<const char*>(leader.value), leader.value_size), later);
+      EXPECT_EQ(leader.token, holdfast_lease_token(term.get(), 0));
+      EXPECT_EQ(state->waiters[0]->pid, ::getpid());
+      return true;
+    }));
+    EXPECT_EQ(release(term), HOLDFAST_OK);
+  }
+  ASSERT_TRUE(next);
+  EXPECT_GT(holdfast_lease_token(next.get(), 0), holdfast_lease_token(term.get(), 0));
+}
+
+TEST_P(from_c, hears_requests_to_release) {
+  const auto one = open_c();
+  const auto held = take(one, {{exclusive_spec("stock")}}).second;
+  ASSERT_TRUE(held);
+  EXPECT_EQ(renew(held), HOLDFAST_OK);  // on ZooKeeper it is watched from here on
+  int fd = -2;
+  char* reason = nullptr;
+  EXPECT_EQ(calling([&](char** text) { return holdfast_lease_release_request_fd(held.get(), &fd, text); }),
+            HOLDFAST_OK);
+  const auto read_reason = [&](char** text) {
+    return holdfast_lease_release_request(held.get(), &reason, text);
+  };
+  EXPECT_EQ(calling(read_reason), HOLDFAST_OK);
+  EXPECT_EQ(reason, nullptr);
+  EXPECT_FALSE(is_readable(fd));
+
+  const auto two = open_c();
+  std::size_t count = 0;
+  EXPECT_EQ(calling([&](char** text) {
+              return holdfast_request_release(two.get(), "stock", holdfast_lease_token(held.get(), 0),
+                                              "backup", &count, text);
+            }),
+            HOLDFAST_OK);
+  EXPECT_EQ(count, 1U);
+  EXPECT_TRUE(is_readable(fd, hang_ms));
+  EXPECT_EQ(calling(read_reason), HOLDFAST_OK);
+  EXPECT_STREQ(reason, "backup");
+  holdfast_free(reason);
+  EXPECT_TRUE(holdfast_lease_is_held(held.get()));
+}
+
+TEST_P(from_c, looks_and_watches) {
+  const auto one = open_c();
+  const auto inspected = [&](std::size_t most_waiters) {
+    return making<state_ptr>([&](holdfast_state** out, char** text) {
+             return holdfast_inspect(one.get(), "stock", most_waiters, out, text);
+           })
+        .second;
+  };
+  auto state = inspected(SIZE_MAX);
+  ASSERT_TRUE(state);
+  EXPECT_STREQ(state->name, "stock");
+  EXPECT_EQ(state->holder_count + state->waiter_count, 0U);
+
+  const auto watch = making<watch_ptr>([&](holdfast_watch** out, char** text) {
+                       return holdfast_watch_open(one.get(), "stock", out, text);
+                     }).second;
+  ASSERT_TRUE(watch);
+  const int fd = holdfast_watch_fd(watch.get());
+  EXPECT_TRUE(is_readable(fd, hang_ms));
+  const auto two = open_c();
+  const auto stock = take(two, {{exclusive_spec("stock")}}).second;
+  ASSERT_TRUE(stock);
+  do {
+    ASSERT_TRUE(is_readable(fd, hang_ms));
+    holdfast_watch_clear(watch.get());
+    state = inspected(0);
+    ASSERT_TRUE(state);
+  } while (state->holder_count == 0);
+  const holdfast_claim& holder = *state->holders[0];
+  EXPECT_EQ(holder.token, holdfast_lease_token(stock.get(), 0));
+  EXPECT_EQ(holder.mode, HOLDFAST_EXCLUSIVE);
+  EXPECT_STREQ(holder.program, "a program in C");
+  EXPECT_EQ(holder.pid, ::getpid());
+  EXPECT_GT(holder.expires_in_ms, 0);
+  EXPECT_EQ(holder.release_request, nullptr);
+  EXPECT_EQ(holder.value, nullptr);
+}
+
+TEST_P(from_c, ends_waits_that_are_stopped_or_whose_client_is_closed) {
+  const auto held = take(open_c(), {{exclusive_spec("elsewhere")}}).second;
+  EXPECT_FALSE(holdfast_lease_is_held(held.get())) << "its client was freed";
+  EXPECT_EQ(holdfast_lease_loss(held.get(), 0), HOLDFAST_CLIENT_CLOSED);
+
+  mutex stock{bystander(), "stock"};
+  stock.lock();
+  const auto one = open_c();
+  const auto stop = making<stop_ptr>([](holdfast_stop** out, char** text) {
+                      return holdfast_stop_create(out, text);
+                    }).second;
+  ended result;
+  {
+    sleeping_thread waiting{
+        [&] { result = take(one, {{exclusive_spec("stock")}, HOLDFAST_FOREVER, stop.get()}).first; }};
+    EXPECT_TRUE(look().sees_waiters("stock", 1));
+    holdfast_stop_request(stop.get());
+  }
+  EXPECT_EQ(result, HOLDFAST_ERR_CANCELLED);
+  EXPECT_EQ(take(one, {{exclusive_spec("stock")}, HOLDFAST_FOREVER, stop.get()}).first,
+            HOLDFAST_ERR_CANCELLED);
+  {
+    sleeping_thread waiting{[&] { result = take(one, {{exclusive_spec("stock")}}).first; }};
+    EXPECT_TRUE(look().sees_waiters("stock", 1));
+    holdfast_client_close(one.get());
+  }
+  EXPECT_EQ(result, HOLDFAST_ERR_CLOSED);
+  EXPECT_EQ(take(one, {{exclusive_spec("stock")}}).first, HOLDFAST_ERR_CLOSED);
+}
+
+TEST_P(from_c, is_of_no_use_in_a_child) {
+  auto one = open_c();
+  auto held = take(one, {{exclusive_spec("stock")}}).second;
+  auto stop = making<stop_ptr>([](holdfast_stop** out, char** text) {
+                return holdfast_stop_create(out, text);
+              }).second;
+  ASSERT_TRUE(held && stop);
+  const int fd = lost_fd(held);
+  const ::pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(30);  // ends a child that hangs
+    const auto is_closed = [](int code) { return code == HOLDFAST_ERR_CLOSED; };
+    const c_wish wanted{{exclusive_spec("stock")}};
+    const auto request = wanted.request();
+    holdfast_lease* lease = nullptr;
+    char* text = nullptr;
+    int lost = 0;
+    bool good = is_closed(holdfast_acquire(one.get(), &request, &lease, nullptr));
+    good = is_closed(holdfast_lease_renew(held.get(), nullptr)) && good;
+    good = is_closed(holdfast_lease_release(held.get(), &text)) && text != nullptr && good;
+    good = is_closed(holdfast_lease_lost_fd(held.get(), &lost, nullptr)) && lost == -1 && good;
+    good = is_closed(holdfast_lease_release_request(held.get(), &text, nullptr)) && text == nullptr && good;
+    good = !holdfast_lease_is_held(held.get()) && holdfast_lease_remaining_ms(held.get()) == 0 && good;
+    holdfast_stop_request(stop.get());
+    held.reset();
+    stop.reset();
+    one.reset();
+    ::_exit(good ? 0 : 1);
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_TRUE(holdfast_lease_is_held(held.get()));
+  EXPECT_FALSE(is_readable(fd));
+  EXPECT_EQ(inspect("stock").holders.size(), 1U);
+}
+
+TEST_P(from_c, may_be_used_by_many_threads_at_once) {
+  const auto one = open_c();
+  std::atomic<int> inside = 0;
+  std::atomic<bool> overlapped = false;
+  std::vector<std::jthread> threads;
+  for (int each = 0; each < 4; ++each) {
+    threads.emplace_back([&] {
+      for (int turn = 0; turn < 5; ++turn) {
+        const auto held = take(one, {{exclusive_spec("stock")}}).second;
+        if (!held || ++inside != 1) overlapped = true;
+        // Others may look, and ask for the descriptor, while it is released.
+        const std::jthread looks{[&] {
+          int fd = -1;
+          static_cast<void>(holdfast_lease_lost_fd(held.get(), &fd, nullptr));
+          static_cast<void>(holdfast_lease_is_held(held.get()));
+        }};
+        --inside;
+        EXPECT_EQ(release(held), HOLDFAST_OK);
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_FALSE(overlapped);
+}
+
+HOLDFAST_ON_EACH_STORE(from_c, any_store);
+
+// What needs no store.
+
+TEST(from_c_alone, codes_and_texts_name_what_is_wrong) {
+  const auto opened = making<client_ptr>(
+      [](holdfast_client** out, char** text) { return holdfast_client_open("memory:", nullptr, out, text); });
+  const client_ptr& one = opened.second;
+  ASSERT_TRUE(one);
+  EXPECT_STREQ(holdfast_client_url(one.get()), "memory:");
+  const auto refusal = [&](const c_wish& wanted, int code, const char* text) {
+    const auto result = take(one, wanted).first;
+    EXPECT_EQ(result, code);
+    EXPECT_THAT(result.text, testing::HasSubstr(text));
+  };
+  refusal({{exclusive_spec("")}}, HOLDFAST_ERR_INVALID_NAME, "name");
+  refusal({{exclusive_spec(nullptr)}}, HOLDFAST_ERR_INVALID_ARGUMENT, "name is NULL");
+  refusal({{{"x", 7, 0, 0}}}, HOLDFAST_ERR_INVALID_ARGUMENT, "there is no mode 7");
+  refusal({{{"x", HOLDFAST_SHARED, 1, 0}}}, HOLDFAST_ERR_INVALID_ARGUMENT, "permits");
+  refusal({{{"x", HOLDFAST_PERMITS, 2, 1}}}, HOLDFAST_ERR_INVALID_ARGUMENT, "permits");
+  refusal({{{"x", HOLDFAST_PERMITS, 1, 0}}}, HOLDFAST_ERR_INVALID_ARGUMENT, "capacity");
+  refusal({{exclusive_spec("x")}, -7}, HOLDFAST_ERR_INVALID_ARGUMENT, "wait_ms is negative");
+  refusal({{exclusive_spec("x"), exclusive_spec("x")}}, HOLDFAST_ERR_INVALID_ARGUMENT, "x");
+  holdfast_lock_options options = HOLDFAST_LOCK_OPTIONS_INIT;
+  options.ttl_ms = 1;
+  refusal({{exclusive_spec("x")}, 0, nullptr, &options}, HOLDFAST_ERR_INVALID_ARGUMENT, "ttl");
+  options = {};
+  refusal({{exclusive_spec("x")}, 0, nullptr, &options}, HOLDFAST_ERR_INVALID_ARGUMENT, "_INIT");
+
+  const c_wish wanted{{exclusive_spec("")}};
+  const auto no_text = wanted.request();
+  holdfast_lease* lease = nullptr;
+  EXPECT_EQ(holdfast_acquire(one.get(), &no_text, &lease, nullptr), HOLDFAST_ERR_INVALID_NAME);
+  EXPECT_EQ(holdfast_acquire(nullptr, &no_text, &lease, nullptr), HOLDFAST_ERR_INVALID_ARGUMENT);
+  EXPECT_EQ(holdfast_acquire(one.get(), nullptr, &lease, nullptr), HOLDFAST_ERR_INVALID_ARGUMENT);
+  EXPECT_EQ(holdfast_acquire(one.get(), &no_text, nullptr, nullptr), HOLDFAST_ERR_INVALID_ARGUMENT);
+  EXPECT_EQ(holdfast_lease_release(nullptr, nullptr), HOLDFAST_ERR_INVALID_ARGUMENT);
+
+  const auto secret = making<client_ptr>([](holdfast_client** out, char** text) {
+    return holdfast_client_open("nosuch://user:hunter2@host", nullptr, out, text);
+  });
+  EXPECT_EQ(secret.first, HOLDFAST_ERR_INVALID_URL);
+  EXPECT_THAT(secret.first.text, testing::Not(testing::HasSubstr("hunter2")));
+  EXPECT_STREQ(holdfast_error_text(HOLDFAST_ERR_LOST), "the lease was lost");
+  EXPECT_STREQ(holdfast_error_text(99), "unknown error");
+  EXPECT_STREQ(holdfast_loss_text(HOLDFAST_NOT_RENEWED), "not_renewed");
+  EXPECT_STREQ(holdfast_loss_text(HOLDFAST_NOT_LOST), "");
+  EXPECT_EQ(holdfast_version(), version());
+}
+
+TEST(from_c_alone, null_may_be_freed_and_looked_at) {
+  holdfast_client_free(nullptr);
+  holdfast_client_close(nullptr);
+  holdfast_lease_free(nullptr);
+  holdfast_stop_free(nullptr);
+  holdfast_stop_request(nullptr);
+  holdfast_watch_free(nullptr);
+  holdfast_watch_clear(nullptr);
+  holdfast_fence_free(nullptr);
+  holdfast_state_free(nullptr);
+  holdfast_free(nullptr);
+  EXPECT_FALSE(holdfast_lease_is_held(nullptr));
+  EXPECT_EQ(holdfast_lease_remaining_ms(nullptr), 0);
+  EXPECT_EQ(holdfast_lease_token(nullptr, 0), 0U);
+  EXPECT_EQ(holdfast_lease_name(nullptr, 0), nullptr);
+  EXPECT_EQ(holdfast_lease_loss(nullptr, 0), HOLDFAST_NOT_LOST);
+  EXPECT_EQ(holdfast_watch_fd(nullptr), -1);
+  EXPECT_EQ(holdfast_client_url(nullptr), nullptr);
+}
+
+/// What a program compiled with a later header hands to this library.
+struct later_request {
+  holdfast_request known;
+  std::int64_t later;
+};
+
+TEST(from_c_alone, a_newer_struct_is_taken_as_far_as_its_new_members_are_zero) {
+  const auto one = making<client_ptr>([](holdfast_client** out, char** text) {
+                     return holdfast_client_open("memory:", nullptr, out, text);
+                   }).second;
+  const auto spec = exclusive_spec("stock");
+  later_request request{HOLDFAST_REQUEST_INIT(&spec, 1), 0};
+  request.known.struct_size = sizeof request;
+  const auto attempt = [&] {
+    return making<lease_ptr>([&](holdfast_lease** lease, char** text) {
+      return holdfast_acquire(one.get(), &request.known, lease, text);
+    });
+  };
+  EXPECT_EQ(attempt().first, HOLDFAST_OK);
+  request.later = 1;
+  const auto refused = attempt().first;
+  EXPECT_EQ(refused, HOLDFAST_ERR_INVALID_ARGUMENT);
+  EXPECT_THAT(refused.text, testing::HasSubstr("this version does not know"));
+}
+
+class fence_from_c : public testing::TestWithParam<bool> {};
+
+TEST_P(fence_from_c, refuses_older_tokens) {
+  const test::scratch_folder folder;
+  const std::string path = folder.path() / "fence";
+  const char* const file = GetParam() ? path.c_str() : nullptr;
+  const auto open = [&] {
+    return making<fence_ptr>(
+        [&](holdfast_fence** out, char** text) { return holdfast_fence_open(file, 0, 0, out, text); });
+  };
+  auto fence = open().second;
+  ASSERT_TRUE(fence);
+  const auto admits = [&](std::uint64_t token) {
+    bool admitted = true;
+    EXPECT_EQ(calling([&](char** text) {
+                return holdfast_fence_admit(fence.get(), "stock", token, &admitted, text);
+              }),
+              HOLDFAST_OK);
+    return admitted;
+  };
+  EXPECT_TRUE(admits(34));
+  EXPECT_TRUE(admits(34));
+  EXPECT_FALSE(admits(33));
+  bool admitted = true;
+  EXPECT_EQ(holdfast_fence_admit(fence.get(), "", 35, &admitted, nullptr), HOLDFAST_ERR_INVALID_NAME);
+  EXPECT_FALSE(admitted);
+  if (file != nullptr) {
+    EXPECT_EQ(open().first, HOLDFAST_ERR_TIMEOUT) << "this process has the file already";
+    fence.reset();
+    fence = open().second;
+    ASSERT_TRUE(fence);
+  }
+  std::uint64_t token = 0;
+  EXPECT_EQ(calling([&](char** text) { return holdfast_fence_largest(fence.get(), "stock", &token, text); }),
+            HOLDFAST_OK);
+  EXPECT_EQ(token, 34U);
+}
+
+INSTANTIATE_TEST_SUITE_P(contract, fence_from_c, testing::Bool(), [](const auto& info) {
+  return std::string{info.param ? "in_a_file" : "in_memory"};
+});
+
+}  // namespace
+}  // namespace holdfast::contract
