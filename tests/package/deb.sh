@@ -32,6 +32,7 @@ expect "$library_name has nothing else" \
 expect "$library_name depends on SQLite" depends "$library" libsqlite3-0
 expect "$library_name does not depend on Boost" bash -c "! dpkg-deb -f '$library' Depends | grep -q boost"
 expect "libholdfast-dev has the headers" contains "$development" 'include/holdfast/holdfast\.hpp'
+expect "libholdfast-dev has the header for C" contains "$development" 'include/holdfast/holdfast\.h'
 expect "libholdfast-dev has the CMake package" contains "$development" 'lib/(.*/)?cmake/holdfast/holdfast-config\.cmake'
 expect "libholdfast-dev has the pkg-config file" contains "$development" 'lib/(.*/)?pkgconfig/holdfast\.pc'
 expect "libholdfast-dev has the examples" contains "$development" share/doc/holdfast/examples/inventory.cpp

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Common to the package tests. Each gets the build folder as $1, and CMAKE, CXX, BOOST_INCLUDE, VERSION and
+# Common to the package tests. Each gets the build folder as $1, and CMAKE, CC, CXX, BOOST_INCLUDE, VERSION and
 # SOVERSION by environment.
 build=$1
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -13,7 +13,7 @@ install_tree() { "$CMAKE" --install "$build" --prefix "$prefix" >/dev/null; }
 build_outside() {
   local project=$1
   shift
-  "$CMAKE" -S "$here/$project" -B "$work/$project" -G Ninja -DCMAKE_CXX_COMPILER="$CXX" -DCMAKE_PREFIX_PATH="$prefix" "$@"
+  "$CMAKE" -S "$here/$project" -B "$work/$project" -G Ninja -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" -DCMAKE_PREFIX_PATH="$prefix" "$@"
   "$CMAKE" --build "$work/$project"
   "$work/$project/outside"
 }

@@ -11,6 +11,17 @@ expect "pkg-config knows version $VERSION" test "$(pkg-config --modversion holdf
 "$CXX" -std=c++20 -Wall -Wextra -Werror "$here/plain/main.cpp" -o "$work/outside" $(pkg-config --cflags --libs holdfast)
 LD_LIBRARY_PATH=$(pkg-config --variable=libdir holdfast) "$work/outside"
 
+# From C: the header by itself, and an example.
+header=$prefix/include/holdfast/holdfast.h
+# shellcheck disable=SC2046
+"$CC" -std=c11 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c $(pkg-config --cflags holdfast) "$header"
+# shellcheck disable=SC2046
+"$CXX" -std=c++11 -Wall -Wextra -Werror -fsyntax-only -x c++ $(pkg-config --cflags holdfast) "$header"
+# shellcheck disable=SC2046
+"$CC" -std=c11 -pedantic -Wall -Wextra -Werror "$here/../../examples/c_mutex.c" -o "$work/outside_c" \
+  $(pkg-config --cflags --libs holdfast)
+HOLDFAST_STORE=memory: LD_LIBRARY_PATH=$(pkg-config --variable=libdir holdfast) "$work/outside_c"
+
 # An older standard is told in a sentence, whichever header is included first.
 for header in "$prefix"/include/holdfast/*.hpp; do
   name=${header##*/}
