@@ -114,5 +114,12 @@ TEST_F(postgresql_polling, tells_it_after_a_leader_has_replaced_its_value) {
   EXPECT_EQ(server.ask("SELECT metadata FROM holdfast_locks_claims"), R"({"a":3,"release_request":"r"})");
 }
 
+// As on a standby, to which a pooler may lead after the client has connected.
+TEST_F(postgresql_polling, settles_nothing_where_nothing_could_be_written) {
+  const auto other = server.console();
+  EXPECT_EQ(other->ask("BEGIN READ ONLY"), "");
+  EXPECT_THAT(other->ask("SELECT holdfast_locks_settle()"), testing::HasSubstr("read-only"));
+}
+
 }  // namespace
 }  // namespace holdfast
