@@ -1,6 +1,5 @@
 /* An election from C: this process leads until it is told to stop, with one poll() for its work, for the loss
-   of the leadership, and for requests to resign. Here another client of the same process asks it to resign.
- */
+   of the leadership, and for requests to resign. Here the process asks itself to resign. */
 
 #include <inttypes.h>
 #include <poll.h>

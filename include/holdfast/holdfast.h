@@ -51,17 +51,16 @@ extern "C" {
 /// What a function returns; docs/errors.md says what to do about each. The numbers are those of
 /// `holdfast::errc`.
 enum holdfast_error {
-  HOLDFAST_OK = 0,                   ///< done
-  HOLDFAST_ERR_TIMEOUT = 1,          ///< the wait passed while another held the name; at once for wait_ms 0
-  HOLDFAST_ERR_LOST = 2,             ///< the lease ended before its holder released it
-  HOLDFAST_ERR_NOT_OWNER = 3,        ///< the lease was released by this process before
-  HOLDFAST_ERR_UNAVAILABLE = 4,      ///< the store cannot be reached, or answers that it cannot serve now
-  HOLDFAST_ERR_UNKNOWN_OUTCOME = 5,  ///< it may have been carried out; the store does not answer
-  HOLDFAST_ERR_INVALID_NAME = 6,     ///< a name is 1 to 512 bytes of UTF-8 without control characters
-  HOLDFAST_ERR_INVALID_ARGUMENT =
-      7,                         ///< an option, a limit, a count or a pointer that the function does not take
-  HOLDFAST_ERR_INVALID_URL = 8,  ///< a store URL that cannot be read; unknown schemes and options too
-  HOLDFAST_ERR_WRONG_TYPE = 9,   ///< the name is in use as another kind of lock, or with another capacity
+  HOLDFAST_OK = 0,                    ///< done
+  HOLDFAST_ERR_TIMEOUT = 1,           ///< the wait passed while another held the name; at once for wait_ms 0
+  HOLDFAST_ERR_LOST = 2,              ///< the lease ended before its holder released it
+  HOLDFAST_ERR_NOT_OWNER = 3,         ///< the lease was released by this process before
+  HOLDFAST_ERR_UNAVAILABLE = 4,       ///< the store cannot be reached, or answers that it cannot serve now
+  HOLDFAST_ERR_UNKNOWN_OUTCOME = 5,   ///< it may have been carried out; the store does not answer
+  HOLDFAST_ERR_INVALID_NAME = 6,      ///< a name is 1 to 512 bytes of UTF-8 without control characters
+  HOLDFAST_ERR_INVALID_ARGUMENT = 7,  ///< an option, limit, count or pointer that the call does not take
+  HOLDFAST_ERR_INVALID_URL = 8,       ///< a store URL that cannot be read; unknown schemes and options too
+  HOLDFAST_ERR_WRONG_TYPE = 9,      ///< the name is in use as another kind of lock, or with another capacity
   HOLDFAST_ERR_FOREIGN_STORE = 10,  ///< the file, table or key there is not Holdfast's; it is left untouched
   HOLDFAST_ERR_CORRUPT_STORE = 11,  ///< the store's file or answer is damaged
   HOLDFAST_ERR_PERMISSION_DENIED = 12,  ///< the store or the file system refuses this user
@@ -74,9 +73,8 @@ enum holdfast_error {
 enum holdfast_mode {
   HOLDFAST_EXCLUSIVE = 0,  ///< by one, as `holdfast::mutex`
   HOLDFAST_SHARED = 1,     ///< by any number of readers and no writer, as `holdfast::shared_mutex`
-  HOLDFAST_PERMITS =
-      2,               ///< by holders whose permits add up to the capacity, as `holdfast::counting_semaphore`
-  HOLDFAST_WRITER = 3  ///< as HOLDFAST_EXCLUSIVE; on ZooKeeper respected by readers of other libraries, too
+  HOLDFAST_PERMITS = 2,    ///< by holders whose permits fit the capacity, as `holdfast::counting_semaphore`
+  HOLDFAST_WRITER = 3      ///< as HOLDFAST_EXCLUSIVE; readers of other libraries on ZooKeeper heed it, too
 };
 
 /// Why a lease was lost, as `holdfast::loss_reason`.
@@ -225,11 +223,10 @@ HOLDFAST_API void holdfast_stop_free(holdfast_stop* stop);
 /// several names, `holdfast::lock_set`.
 /// \param lease what is held, to be freed.
 /// \return HOLDFAST_OK; HOLDFAST_ERR_TIMEOUT where another held a name for all of `wait_ms`, which only a
-/// store that
-///         answers brings about; CANCELLED; UNAVAILABLE or UNKNOWN_OUTCOME where the store does not answer (a claim
-///         that it may have is withdrawn in the background); INVALID_NAME, INVALID_ARGUMENT, WRONG_TYPE,
-///         PERMISSION_DENIED, FOREIGN_STORE, CORRUPT_STORE, EXHAUSTED, CLOSED; LOST where the answer took longer
-///         than the ttl lasts, several times.
+///         store that answers brings about; CANCELLED; UNAVAILABLE or UNKNOWN_OUTCOME where the store does
+///         not answer (a claim that it may have is withdrawn in the background); INVALID_NAME,
+///         INVALID_ARGUMENT, WRONG_TYPE, PERMISSION_DENIED, FOREIGN_STORE, CORRUPT_STORE, EXHAUSTED, CLOSED;
+///         LOST where the answer took longer than the ttl lasts, several times.
 HOLDFAST_API int holdfast_acquire(holdfast_client* client, const holdfast_request* request,
                                   holdfast_lease** lease, char** message);
 /// Stands by until this candidate is elected, as `holdfast::election::campaign`.
@@ -271,24 +268,24 @@ HOLDFAST_API int holdfast_lease_release_request_fd(holdfast_lease* lease, int* f
 /// \return HOLDFAST_OK, or NOT_OWNER after a release, CLOSED.
 HOLDFAST_API int holdfast_lease_release_request(const holdfast_lease* lease, char** reason, char** message);
 /// Renews now, and waits for the store's answer until the deadline at most. Needed only with `is_fixed`.
-/// \return HOLDFAST_OK; LOST; UNKNOWN_OUTCOME: no answer, it is held until its unchanged deadline; NOT_OWNER
-/// after a
-///         release; CLOSED in a child.
+/// \return HOLDFAST_OK; LOST; UNKNOWN_OUTCOME: no answer, it is held until its unchanged deadline;
+///         NOT_OWNER after a release; CLOSED in a child.
 HOLDFAST_API int holdfast_lease_renew(holdfast_lease* lease, char** message);
 /// Changes an exclusive hold of one name to a shared one without releasing it, as
 /// `holdfast::lease::downgrade`.
 /// \return HOLDFAST_OK; LOST; UNAVAILABLE, when it is exclusive still; UNKNOWN_OUTCOME, when it counts as
-/// shared;
-///         WRONG_TYPE for permits; INVALID_ARGUMENT for several names and for a term; NOT_OWNER after a release; CLOSED.
+///         shared; WRONG_TYPE for permits; INVALID_ARGUMENT for several names and for a term; NOT_OWNER
+///         after a release; CLOSED.
 HOLDFAST_API int holdfast_lease_downgrade(holdfast_lease* lease, char** message);
 /// Replaces the value that others see of a leader, as `holdfast::term::proclaim`.
 /// \return HOLDFAST_OK; LOST; INVALID_ARGUMENT for what is no term, or a value of more than 4096 bytes;
-/// UNKNOWN_OUTCOME,
-///         when others may see either; NOT_OWNER after a release; UNAVAILABLE and other refusals of the store; CLOSED.
+///         UNKNOWN_OUTCOME, when others may see either; NOT_OWNER after a release; UNAVAILABLE and other
+///         refusals of the store; CLOSED.
 HOLDFAST_API int holdfast_lease_proclaim(holdfast_lease* lease, const void* value, size_t size,
                                          char** message);
 /// Releases all names, and waits for the store's confirmation; until the ttl has surely ended the hold at
-/// most. For other calls the lease is released from the start of this one.
+/// most. For other calls the lease is released from the start of this one, which first waits for a renewal, a
+/// downgrade or a proclamation of another thread to end.
 /// \return HOLDFAST_OK; LOST where it had ended before, so that another may have held during the work;
 ///         NOT_OWNER after a release; UNKNOWN_OUTCOME where the store could not be asked until the ttl had surely
 ///         ended it; CLOSED.
@@ -329,7 +326,7 @@ HOLDFAST_API void holdfast_state_free(holdfast_state* state);
 /// \param name NULL: changes of any name.
 HOLDFAST_API int holdfast_watch_open(holdfast_client* client, const char* name, holdfast_watch** watch,
                                      char** message);
-/// The descriptor, which belongs to the watch and is closed with it.
+/// The descriptor, which belongs to the watch and is closed with it; -1 in a child.
 HOLDFAST_API int holdfast_watch_fd(const holdfast_watch* watch);
 /// Makes the descriptor unreadable until the next change. Clear first and look then, so that no change is
 /// missed.
@@ -339,7 +336,7 @@ HOLDFAST_API void holdfast_watch_free(holdfast_watch* watch);
 
 /// Makes a fence, as `holdfast::fence`: for the service, or the owner of a file, that a lock protects.
 /// \param file where it keeps its tokens, made if it does not exist; NULL: in memory.
-/// \param wait_ms for another fence that has the file; 0: none.
+/// \param wait_ms for another fence that has the file; 0: none; or HOLDFAST_FOREVER.
 /// \param most how many resources it remembers; 0: 65 536.
 /// \return HOLDFAST_OK, or TIMEOUT, FOREIGN_STORE, CORRUPT_STORE, PERMISSION_DENIED, EXHAUSTED, UNAVAILABLE.
 HOLDFAST_API int holdfast_fence_open(const char* file, int64_t wait_ms, size_t most, holdfast_fence** fence,
@@ -348,8 +345,7 @@ HOLDFAST_API int holdfast_fence_open(const char* file, int64_t wait_ms, size_t m
 /// the resource over this call and the access.
 /// \param admitted false also on failure: the caller must not write then.
 /// \return HOLDFAST_OK, also for a token that is refused; INVALID_NAME; EXHAUSTED, PERMISSION_DENIED or
-/// UNAVAILABLE
-///         if the file cannot be written; CLOSED.
+///         UNAVAILABLE if the file cannot be written; CLOSED.
 HOLDFAST_API int holdfast_fence_admit(holdfast_fence* fence, const char* resource, uint64_t token,
                                       bool* admitted, char** message);
 /// The largest token of the resource that was admitted; zero if none is remembered.

@@ -16,6 +16,7 @@
 
 #include "base/failure.hpp"
 #include "holdfast/boot_clock.hpp"
+#include "holdfast/detail/handle.hpp"
 #include "holdfast/error.hpp"
 
 namespace holdfast {
@@ -63,7 +64,7 @@ fence_file::fence_file(const std::filesystem::path& path, duration wait)
       throw error{errc::foreign_store, "the file of a fence: '" + path.string() + "' names no file"};
     folder_ = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder_ < 0) fail(errno, "its folder cannot be opened");
-    const auto until = boot_clock::now() + wait;
+    const auto until = boot_clock::now() + detail::to_limit(wait);
     while (!try_lock()) {
       if (boot_clock::now() >= until) {
         throw error{errc::timeout, "the file of a fence: " + path.string() +

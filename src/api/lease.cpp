@@ -153,6 +153,9 @@ namespace detail {
 
 void downgrade_lease(const lease_core::lease_record_ptr& lease) {
   const auto core = client_of(lease);
+  if (!core && lease)
+    throw error{errc::lost,
+                "cannot downgrade the hold of '" + lease->hold.name + "': the lease ended with its client"};
   if (!core) throw error{errc::not_owner, "nothing is held that could be downgraded"};
   core->require_open();
   const auto failed = core->wait<std::optional<failure>>(

@@ -43,6 +43,13 @@ static_assert(HOLDFAST_ERR_EXHAUSTED == static_cast<int>(errc::exhausted));
 static_assert(HOLDFAST_ERR_CANCELLED == static_cast<int>(errc::cancelled));
 static_assert(HOLDFAST_ERR_CLOSED == static_cast<int>(errc::closed));
 
+// Programs that are compiled already have structs of these sizes. One that grows is still taken at its first
+// size, which versioned() gets in place of its sizeof then.
+static_assert(sizeof(void*) != 8 || sizeof(holdfast_lock_options) == 64);
+static_assert(sizeof(void*) != 8 || sizeof(holdfast_client_options) == 40);
+static_assert(sizeof(void*) != 8 || sizeof(holdfast_request) == 48);
+static_assert(sizeof(void*) != 8 || sizeof(holdfast_spec) == 32);
+
 namespace {
 
 /// Of an option: 0 is its default, and leaves it as it is.

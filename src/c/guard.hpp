@@ -73,10 +73,10 @@ T*& cleared(T** out, const char* name) {
 }
 
 /// A struct of a caller that may be compiled with a header older than this library, or newer: what the older
-/// one lacks is zero. A struct grows behind the padding at its end.
+/// one lacks is zero. A struct grows behind the padding at its end, and has no padding behind a new member.
 /// \param first_size of the first version of the struct.
-/// \throws holdfast::error errc::invalid_argument if it was not initialised, or if a newer
-/// header has a member that is set and that this library does not know.
+/// \throws holdfast::error errc::invalid_argument if it was not initialised, or if a newer header has a
+///         member that is set and that this library does not know.
 template <class Struct>
 [[nodiscard]] Struct versioned(const Struct& given, std::size_t first_size, const char* name) {
   const auto* const bytes = reinterpret_cast<const unsigned char*>(&given);

@@ -137,6 +137,8 @@ struct holdfast_lease : owned {
 
 namespace {
 
+constexpr std::size_t most_specs = 256;  // as a lock_set has
+
 void require_no_permits(const holdfast_spec& spec) {
   if (spec.permits != 0 || spec.capacity != 0)
     throw error{errc::invalid_argument, "permits and capacity are for HOLDFAST_PERMITS, and 0 otherwise"};
@@ -158,7 +160,8 @@ struct checked_request {
         options{options_of(given.options, client.defaults)},
         limit{wait_of(given.wait_ms, "wait_ms")} {
     static_cast<void>(required(given.specs, "specs"));
-    if (given.spec_count == 0) throw error{errc::invalid_argument, "spec_count is 0"};
+    if (given.spec_count == 0 || given.spec_count > most_specs)  // before they are read
+      throw error{errc::invalid_argument, "spec_count is not between 1 and " + std::to_string(most_specs)};
     if (given.stop != nullptr) {
       given.stop->require_ours();
       stop = given.stop->source.get_token();

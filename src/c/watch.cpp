@@ -9,9 +9,10 @@
 using holdfast::c::cleared;
 using holdfast::c::event_descriptor;
 using holdfast::c::guarded;
+using holdfast::c::owned;
 using holdfast::c::required;
 
-struct holdfast_watch {
+struct holdfast_watch : owned {
   event_descriptor changed{0};
   std::shared_ptr<void> registration;  // last: no call comes after its end
 };
@@ -27,10 +28,13 @@ int holdfast_watch_open(holdfast_client* client, const char* name, holdfast_watc
   });
 }
 
-int holdfast_watch_fd(const holdfast_watch* watch) { return watch == nullptr ? -1 : watch->changed.fd(); }
+int holdfast_watch_fd(const holdfast_watch* watch) {
+  return watch != nullptr && watch->is_ours() ? watch->changed.fd() : -1;
+}
 
 void holdfast_watch_clear(holdfast_watch* watch) {
-  if (watch != nullptr) watch->changed.clear();
+  // A child has the same counter as its parent, who would miss a change.
+  if (watch != nullptr && watch->is_ours()) watch->changed.clear();
 }
 
 void holdfast_watch_free(holdfast_watch* watch) { delete watch; }

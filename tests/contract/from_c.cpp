@@ -414,8 +414,12 @@ TEST_P(from_c, is_of_no_use_in_a_child) {
   auto stop = making<stop_ptr>([](holdfast_stop** out, char** text) {
                 return holdfast_stop_create(out, text);
               }).second;
-  ASSERT_TRUE(held && stop);
+  auto watch = making<watch_ptr>([&](holdfast_watch** out, char** text) {
+                 return holdfast_watch_open(one.get(), "stock", out, text);
+               }).second;
+  ASSERT_TRUE(held && stop && watch);
   const int fd = lost_fd(held);
+  ASSERT_TRUE(is_readable(holdfast_watch_fd(watch.get()), hang_ms));
   const ::pid_t child = ::fork();
   if (child == 0) {
     ::alarm(30);  // ends a child that hangs
@@ -431,7 +435,10 @@ TEST_P(from_c, is_of_no_use_in_a_child) {
     good = is_closed(holdfast_lease_lost_fd(held.get(), &lost, nullptr)) && lost == -1 && good;
     good = is_closed(holdfast_lease_release_request(held.get(), &text, nullptr)) && text == nullptr && good;
     good = !holdfast_lease_is_held(held.get()) && holdfast_lease_remaining_ms(held.get()) == 0 && good;
+    good = holdfast_watch_fd(watch.get()) == -1 && good;
+    holdfast_watch_clear(watch.get());
     holdfast_stop_request(stop.get());
+    watch.reset();
     held.reset();
     stop.reset();
     one.reset();
@@ -442,6 +449,7 @@ TEST_P(from_c, is_of_no_use_in_a_child) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   EXPECT_TRUE(holdfast_lease_is_held(held.get()));
   EXPECT_FALSE(is_readable(fd));
+  EXPECT_TRUE(is_readable(holdfast_watch_fd(watch.get()))) << "the child has taken what the parent is to see";
   EXPECT_EQ(inspect("stock").holders.size(), 1U);
 }
 
@@ -506,6 +514,9 @@ TEST(from_c_alone, codes_and_texts_name_what_is_wrong) {
   EXPECT_EQ(holdfast_acquire(nullptr, &no_text, &lease, nullptr), HOLDFAST_ERR_INVALID_ARGUMENT);
   EXPECT_EQ(holdfast_acquire(one.get(), nullptr, &lease, nullptr), HOLDFAST_ERR_INVALID_ARGUMENT);
   EXPECT_EQ(holdfast_acquire(one.get(), &no_text, nullptr, nullptr), HOLDFAST_ERR_INVALID_ARGUMENT);
+  auto too_many = no_text;
+  too_many.spec_count = SIZE_MAX;
+  EXPECT_EQ(holdfast_acquire(one.get(), &too_many, &lease, nullptr), HOLDFAST_ERR_INVALID_ARGUMENT);
   EXPECT_EQ(holdfast_lease_release(nullptr, nullptr), HOLDFAST_ERR_INVALID_ARGUMENT);
 
   const auto secret = making<client_ptr>([](holdfast_client** out, char** text) {

@@ -306,9 +306,10 @@ TEST_F(fence_with_file, serves_one_process_at_a_time) {
   }
   EXPECT_TRUE(first->admit("a", 5_t));
   auto waiting = std::async(std::launch::async, [&] {
-    fence second{path_, 1min};
+    fence second{path_, duration::max()};
     return second.largest("a");
   });
+  EXPECT_EQ(waiting.wait_for(50ms), std::future_status::timeout);
   first.reset();
   EXPECT_EQ(waiting.get(), 5_t);
 }
