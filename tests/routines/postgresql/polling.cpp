@@ -116,6 +116,7 @@ TEST_F(postgresql_polling, tells_it_after_a_leader_has_replaced_its_value) {
 
 // As on a standby, to which a pooler may lead after the client has connected.
 TEST_F(postgresql_polling, settles_nothing_where_nothing_could_be_written) {
+  acquire(1);  // the routines are there
   const auto other = server.console();
   EXPECT_EQ(other->ask("BEGIN READ ONLY"), "");
   EXPECT_THAT(other->ask("SELECT holdfast_locks_settle()"), testing::HasSubstr("read-only"));
