@@ -89,8 +89,8 @@ int perform(const fence_command& request) {
   if (!opened->admit(resource, token)) {
     throw failure{
         stale_token,
-        fmt::format("'{}' was not run: its token {} is older than {}, the largest that {} remembers. "
-                    "Another holder of the lock came later",
+        fmt::format("'{}' was not run: its token {} is smaller than {}, which {} remembers: a later holder "
+                    "has run, or one with a larger token_base",
                     command.name(), token.value(), opened->largest(resource).value(), request.file)};
   }
   const hold forever = without_deadline();
