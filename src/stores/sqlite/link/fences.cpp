@@ -1,5 +1,6 @@
 #include "stores/sqlite/link/fences.hpp"
 
+#include <cerrno>
 #include <memory>
 #include <sqlite3.h>
 
@@ -36,6 +37,10 @@ class data_file {
         path.c_str(), &opened,
         SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW, nullptr);
     db_.reset(opened);
+    if ((code & 0xFF) == SQLITE_CANTOPEN && sqlite3_system_errno(opened) == ENOENT) {
+      throw error{errc::unavailable, "cannot make the fences of sqlite:" + path_ +
+                                         ": the file does not exist; --fences needs the data's own file"};
+    }
     require(code == SQLITE_OK, code);
     trust_no_schema(db_.get());
     sqlite3_busy_timeout(db_.get(), busy_limit_ms);
