@@ -29,6 +29,7 @@ inline constexpr condition server_conditions[]{
     {"role", grade::broken, "state=waiting", "it serves nobody, because it knows no leader",
      "clients connected to it lose their locks at the deadlines",
      "start a majority of the servers; look at this one's log for its election"},
+    {"role", grade::kept, "Mode=standalone", "its mode is standalone: no other server has the locks"},
     {"role", grade::kept, "Mode", "its mode is {Mode}"},
     {"information", grade::unknown, "missing", "it does not answer to {missing}",
      "its session bounds and forced writes were not all examined",
