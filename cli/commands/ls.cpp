@@ -18,8 +18,10 @@ namespace {
 std::vector<std::string> row_of(const lock_summary& lock, bool idle) {
   const bool held = lock.holders != 0;
   const auto number = [](fencing_token token) { return token ? std::to_string(token.value()) : "-"; };
-  std::vector<std::string> row{printable(lock.name), mode_text(lock), std::to_string(lock.holders),
-                               std::to_string(lock.waiters)};
+  // Not every store keeps the mode of a name that is not in use.
+  const bool has_mode = held || lock.waiters != 0;
+  std::vector<std::string> row{printable(lock.name), has_mode ? mode_text(lock) : "-",
+                               std::to_string(lock.holders), std::to_string(lock.waiters)};
   if (idle) row.push_back(number(lock.last_token));
   // The hold of another library has no token, and its age is not known.
   row.insert(row.end(), {number(lock.holder_token), lock.holder_token ? to_text(lock.held_for) : "-",

@@ -49,22 +49,25 @@ void print_nobody(const release_command& request) {
              note_of_default(request.store));
 }
 
-/// That nothing has changed yet.
-void print_asked(const release_command& request, const request_outcome& outcome) {
+/// That nothing has changed yet. \param store_url its password masked.
+void print_asked(const release_command& request, const std::string& store_url,
+                 const request_outcome& outcome) {
   const bool is_one = outcome.holders == 1;
   const auto holder = outcome.one ? fmt::format(" ({})", to_text(*outcome.one)) : "";
   fmt::print(
       "asked {}{} of the lock '{}' to release it{}. {}, and nothing changes before. "
-      "To wait for that: holdfast wait {}\n",
+      "To wait for that: holdfast wait {}{}\n",
       is_one ? "the holder" : fmt::format("{} holders", outcome.holders), is_one ? holder : "",
       printable(request.name), note_on_former(outcome.asked_before.value_or(0), outcome.holders),
-      is_one ? "The holder decides" : "The holders decide", in_shell(request.name));
+      is_one ? "The holder decides" : "The holders decide",
+      store_options(request.store.url.empty() ? std::string{} : store_url, request.store.password_file),
+      in_shell(request.name));
 }
 
 /// \return the exit status.
 int ask(const release_command& request) {
-  const auto outcome =
-      ask_to_release(open_client(request.store), request.name, token_of(request), request.reason);
+  const auto locks = open_client(request.store);
+  const auto outcome = ask_to_release(locks, request.name, token_of(request), request.reason);
   if (request.store.json) {
     json line{{"name", request.name}, {"asked", outcome.holders}};
     if (outcome.asked_before) line["asked_before"] = *outcome.asked_before;
@@ -78,7 +81,7 @@ int ask(const release_command& request) {
   } else if (outcome.holders == 0) {
     print_nobody(request);
   } else {
-    print_asked(request, outcome);
+    print_asked(request, locks.url(), outcome);
   }
   return outcome.holders == 0 ? no_match : success;
 }

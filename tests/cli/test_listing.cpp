@@ -70,18 +70,26 @@ TEST_F(listing, has_what_is_held_and_with_all_what_is_remembered) {
   EXPECT_THAT(lines[2], HasSubstr(to_string(all[1]["last_token"])));
 }
 
+TEST_F(listing, has_no_mode_of_a_name_that_is_not_in_use) {
+  const auto of_seats = [&] { return lines_of(holdfast({"ls", "--all"}).out).at(1); };
+  const auto holder = start_holder("seats", {"--permits", "1/4"});
+  EXPECT_THAT(of_seats(), HasSubstr("permits of 4"));
+  holder->signal(SIGTERM);
+  holder->wait();
+  EXPECT_THAT(of_seats(), testing::MatchesRegex("seats  -  +0 .*"));
+}
+
 TEST_F(listing, is_aligned_by_what_a_terminal_shows) {
   const strings names{"a", "größe", "much-longer-than-that", "日本語"};  // sorted by their bytes
   for (const auto& name : names) holdfast({"run", name, "--", "true"});
   const auto lines = lines_of(holdfast({"ls", "--all"}).out);
   ASSERT_EQ(lines.size(), 1 + names.size());
-  const auto mode_column = lines[0].find("MODE");
+  const auto mode_column = lines[0].find("MODE") - 1;
   for (const auto& line : lines) EXPECT_FALSE(line.ends_with(' ')) << line;
-  EXPECT_EQ(lines[1].find("exclusive"), mode_column);
-  EXPECT_EQ(lines[2].find("exclusive"), mode_column + 2) << "two letters of two bytes and one column each";
-  EXPECT_EQ(lines[3].find("exclusive"), mode_column);
-  EXPECT_EQ(lines[4].find("exclusive"), mode_column + 3)
-      << "three letters of three bytes and two columns each";
+  EXPECT_EQ(lines[1].find(" - "), mode_column);
+  EXPECT_EQ(lines[2].find(" - "), mode_column + 2) << "two letters of two bytes and one column each";
+  EXPECT_EQ(lines[3].find(" - "), mode_column);
+  EXPECT_EQ(lines[4].find(" - "), mode_column + 3) << "three letters of three bytes and two columns each";
 }
 
 TEST_F(listing, shows_a_lock_in_detail) {

@@ -42,6 +42,19 @@ TEST_F(release_requests, are_sent_to_the_command_as_the_signal_that_was_chosen) 
   EXPECT_FALSE(held("x"));
 }
 
+/// As printed it has to ask the same store: in the default one nobody holds the name.
+TEST_F(release_requests, print_a_command_that_waits_at_the_same_store) {
+  const auto other = "sqlite:" + file("it's other.db");
+  const auto wrapper = start_holder("x", {"--store", other});
+  const auto asks = holdfast({"release", "--ask", "x", "--store", other}).out;
+  const auto printed = asks.find("holdfast wait ");
+  ASSERT_NE(printed, std::string::npos) << asks;
+  const auto options = asks.substr(printed + std::string{"holdfast wait "}.size());
+  EXPECT_THAT(options, MatchesRegex("--store 'sqlite:/.*/it'\\\\''s other\\.db' 'x'\n"));
+  process waits{scratch_, {"sh", "-c", HOLDFAST_COMMAND " wait --wait 0 " + options}, {environment()}};
+  EXPECT_EQ(waits.wait().status, 75);
+}
+
 TEST_F(release_requests, are_a_line_without_a_signal_and_end_nothing) {
   auto wrapper = start_listening("USR1", {});
   EXPECT_EQ(holdfast({"release", "--ask", "x", "--reason", "a \"backup\""}).status, 0);
