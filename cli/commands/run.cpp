@@ -167,8 +167,13 @@ std::optional<boot_clock::time_point> end_of_wait(const run_command& request,
   return requested_at + *request.wish.wait;
 }
 
-bool has_name(const claim& wish, std::string_view name) {
-  return std::ranges::any_of(names_of(wish), [&](const lock_spec& each) { return each.name() == name; });
+/// The other store would have the first name alone, and a job that holds the others there could run beside
+/// this one.
+void require_one_name(const run_command& request) {
+  if (!request.also || request.wish.others.empty()) return;
+  throw failure{bad_usage,
+                "--also holds one name of the other store, so --and does not go with it. To hold more: "
+                "holdfast run a --and b --store OLD -- holdfast run a --and b --store NEW -- ./job"};
 }
 
 failure taken_anyway(const std::string& name, const std::string& store) {
@@ -198,7 +203,7 @@ bool share_holder(const client& one, const client& other, const std::string& nam
 /// ever. \param first held by this process.
 /// \return the signal that ended the wait for the answers. \throws failure if it is one lock.
 std::optional<int> require_another_lock(store_locks& first, store_locks& second, signal_inbox& signals) {
-  if (!has_name(second.wish, first.wish.name)) return std::nullopt;
+  if (second.wish.name != first.wish.name) return std::nullopt;
   bool is_same = false;
   const auto interrupted_by = await_call(second.locks, second.wish, signals, requests_end, nullptr, [&] {
     is_same = share_holder(first.locks, second.locks, first.wish.name);
@@ -280,12 +285,11 @@ std::vector<store_locks> open_stores(const run_command& request, const client_op
   if (request.also || !request.also_file.empty()) own.at_least.reset();
   if (request.also) {
     const bool is_same = request.also->url == url_of(request.store);
-    if (is_same && has_name(own, request.also->name)) {
+    if (is_same && own.name == request.also->name) {
       throw taken_anyway(request.also->name, masked_url(request.also->url));
     }
     claim also = own;
     also.name = request.also->name;
-    also.others.clear();
     auto other = open_also(request, options);
     also.store = other.url();
     stores.push_back({std::move(other), std::move(also), false});
@@ -423,6 +427,7 @@ bool release_all(std::vector<store_locks>& stores, lease_set& held, bool warns) 
 
 int perform(const run_command& request) {
   require_distinct_names(request.wish);
+  require_one_name(request);
   const auto pipe_signal = take_over_signals();
   signal_inbox signals{SIGHUP,  SIGINT,   SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
                        SIGALRM, SIGWINCH, SIGTSTP, SIGCONT, SIGCHLD, SIGTTOU};

@@ -93,9 +93,34 @@ TEST_F(run_also, has_the_token_of_the_new_store) {
                               Not(HasSubstr("HOLDFAST_TOKEN_2"))));
 }
 
-TEST_F(run_also, takes_further_names_of_the_new_store) {
-  const auto said = run_both({"--and", "other"}, {"sh", "-c", "echo $HOLDFAST_NAME $HOLDFAST_NAME_2"});
-  EXPECT_EQ(said.out, "job other\n") << said.err;
+/// A job with `other` of the old store would run beside it.
+TEST_F(run_also, refuses_further_names) {
+  for (const auto* option : {"--and", "--and-shared"}) {
+    const auto said = run_both({option, "other"}, {"touch", file("harm")});
+    EXPECT_EQ(said.status, 64);
+    EXPECT_THAT(said.err, HasSubstr("holdfast run a --and b --store OLD -- holdfast run a --and b "
+                                    "--store NEW -- ./job"));
+    EXPECT_FALSE(std::filesystem::exists(file("harm")));
+  }
+}
+
+/// As the refusal advises.
+TEST_F(run_also, of_several_names_is_a_command_in_another) {
+  const auto holder = start_holder("job", {"--and", "other", "--store", old()},
+                                   HOLDFAST_COMMAND " run job --and other --store " + store() +
+                                       " -- sh -c 'echo $HOLDFAST_TOKEN_2 >$D/tokens; exec sleep 1000'");
+  const auto show_other = [this] {
+    return json::parse(holdfast({"show", "other", "--json"}).out, nullptr, false);
+  };
+  ASSERT_TRUE(eventually([&] { return contents(file("tokens")).ends_with('\n'); }));
+  EXPECT_EQ(contents(file("tokens")), to_string(show_other()["holders"][0]["token"]) + '\n');
+  for (const auto& where : {old(), store()}) {
+    for (const auto* name : {"job", "other"})
+      EXPECT_EQ(holdfast({"run", name, "--wait", "0", "-q", "--store", where, "--", "true"}).status, 75);
+  }
+  EXPECT_EQ(holdfast({"release", "--force", "other", "--store", old()}).status, 0);
+  EXPECT_EQ(holder->wait().status, 76);
+  EXPECT_FALSE(held("job"));
 }
 
 TEST_F(run_also, ends_the_command_when_the_old_lock_is_lost) {
@@ -221,10 +246,9 @@ TEST_F(run_also, refuses_the_lock_that_it_takes_anyway) {
 TEST_F(run_also, refuses_the_lock_that_it_takes_anyway_by_another_url) {
   for (const auto& also :
        {"sqlite:" + scratch_.path().string() + "/./locks.db", store() + "?token_base=1000"}) {
-    for (const strings& options : {strings{}, strings{"--wait", "0", "-q"}, strings{"--and", "b"}}) {
-      strings line{"run", options.size() == 2 ? "a" : "job", "--also", also + ":job"};
+    for (const strings& options : {strings{}, strings{"--wait", "0", "-q"}}) {
+      strings line{"run", "job", "--also", also + ":job"};
       line.insert(line.end(), options.begin(), options.end());
-      if (options.size() == 2) line.insert(line.end(), {"--and", "job"});
       line.insert(line.end(), {"--", "true"});
       const auto said = holdfast(line);
       EXPECT_EQ(said.status, 64) << also;
