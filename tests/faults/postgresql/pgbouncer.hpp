@@ -17,6 +17,11 @@ inline void require_pgbouncer() {
   }
 }
 
+/// What a client may leave in a session for the next one.
+inline constexpr const char* settings_of_session =
+    "SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) FROM pg_settings WHERE name <> "
+    "'application_name' AND name NOT LIKE 'transaction%' AND name NOT LIKE 'plpgsql%'";
+
 /// A pooler of a server, which takes whoever comes.
 class pgbouncer {
  public:

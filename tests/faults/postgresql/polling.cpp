@@ -10,6 +10,7 @@ namespace holdfast::faults {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class postgresql_polling : public on_postgresql {
  protected:
@@ -100,10 +101,7 @@ TEST_F(postgresql_polling, sessions_at_the_server_may_end) {
 TEST_F(postgresql_polling, leaves_nothing_in_a_session) {
   const pgbouncer pooler{server_, "transaction", "default_pool_size = 1\n"};
   const auto next = pooler.console();
-  const std::string settings =
-      "SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) FROM pg_settings WHERE name <> "
-      "'application_name' AND name NOT LIKE 'transaction%' AND name NOT LIKE 'plpgsql%'";
-  const auto before = next->ask(settings);
+  const auto before = next->ask(settings_of_session);
   ASSERT_THAT(before, HasSubstr("search_path="));
   {
     client locks{url_through(pooler)};
@@ -112,7 +110,7 @@ TEST_F(postgresql_polling, leaves_nothing_in_a_session) {
     EXPECT_EQ(renew(held), renewal::renewed);
     EXPECT_FALSE(held.release());
   }
-  EXPECT_EQ(next->ask(settings), before);
+  EXPECT_EQ(next->ask(settings_of_session), before);
   EXPECT_EQ(next->ask("SELECT count(*) FROM pg_listening_channels()"), "0");
   EXPECT_EQ(next->ask("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"), "0");
   EXPECT_EQ(next->ask("SELECT count(*) FROM pg_prepared_statements"), "0");
@@ -139,6 +137,27 @@ TEST_F(postgresql_polling, settings_of_others_do_not_reach_its_calls) {
   EXPECT_EQ(other->ask("SHOW statement_timeout"), "2s");
   EXPECT_EQ(other->ask("COMMIT"), "");
   EXPECT_EQ(other->ask("SHOW synchronous_commit"), "off");
+}
+
+// All clients of a URL have to find the same table.
+TEST_F(postgresql_polling, search_paths_of_others_do_not_say_which_table_it_is) {
+  const pgbouncer pooler{server_, "transaction", "default_pool_size = 1\n"};
+  const auto other = pooler.console();
+  EXPECT_EQ(other->ask("CREATE SCHEMA theirs"), "");
+  client direct{server_.url()};
+  auto held = mutex{direct, "stock"}.acquire();
+  for (const std::string path : {"pg_catalog, pg_temp", "theirs"}) {
+    for (const std::string options : {"?notify=poll", "?pooler=session"}) {
+      EXPECT_EQ(other->ask("SET search_path = " + path), "");
+      const std::string url = server_.url_through(pooler.port(), options);
+      client locks{url};
+      EXPECT_FALSE(mutex(locks, "stock").try_lock()) << path << options;
+      for (const finding& each : diagnose(url)) {
+        EXPECT_THAT(each.observed, Not(HasSubstr("does not exist"))) << path << options;
+      }
+    }
+  }
+  EXPECT_FALSE(held.release());
 }
 
 // No call can change it any more when it has begun.
@@ -220,7 +239,8 @@ TEST_F(postgresql_polling, is_what_the_doctor_says_and_names_where_it_is_needed)
     return all;
   };
   EXPECT_THAT(said_of(url_through(pooler, "&poll=250ms"), "notifications"),
-              "a client polls: while claims wait, one statement for all of them at least every 250 ms");
+              "a client polls through a pooler: while claims wait, one statement for all of them at least "
+              "every 250 ms");
   EXPECT_THAT(said_of(server_.url("?notify=poll"), "notifications"), HasSubstr("no pooler is in front"));
   EXPECT_EQ(said_of(server_.url(), "notifications"), "");
   EXPECT_THAT(said_of(server_.url_through(pooler.port()), "server"), HasSubstr("notify=poll"));

@@ -1,6 +1,7 @@
 // PgBouncer between client and server.
 
 #include "faults/postgresql/pgbouncer.hpp"
+#include <holdfast/diagnosis.hpp>
 
 namespace holdfast::faults {
 namespace {
@@ -100,16 +101,70 @@ TEST_F(postgresql_poolers, of_transactions_that_are_said_to_pool_sessions_are_fo
   EXPECT_EQ(refused.code, errc::unavailable) << refused.text;
 }
 
-// A session that was another client's has its settings.
-TEST_F(postgresql_poolers, of_transactions_are_found_out_by_what_another_client_has_left) {
+// As long as no other client of the pooler gets in between, all is well.
+TEST_F(postgresql_poolers, of_transactions_that_are_said_to_pool_sessions_are_left_as_they_were) {
   const pgbouncer pooler{server_, "transaction", "default_pool_size = 1\n"};
-  EXPECT_EQ(pooler.console()->ask("SET search_path = pg_catalog, pg_temp"), "");
-  const auto refused = failure_of([&] {
+  const auto next = pooler.console();
+  const auto before = next->ask(settings_of_session);
+  ASSERT_THAT(before, HasSubstr("search_path="));
+  for (int turn = 0; turn < 2; ++turn) {
     client locks{server_.url_through(pooler.port(), "?pooler=session")};
-    mutex{locks, "stock", hasty()}.lock();
-  });
-  EXPECT_EQ(refused.code, errc::unavailable) << refused.text;
-  EXPECT_THAT(refused.text, HasSubstr("pooler"));
+    auto held = mutex{locks, "stock", patient()}.acquire();
+    EXPECT_EQ(renew(held), renewal::renewed);
+    EXPECT_EQ(next->ask(settings_of_session), before);
+    EXPECT_FALSE(held.release());
+  }
+  EXPECT_EQ(next->ask(settings_of_session), before);
+  EXPECT_EQ(next->ask("SELECT count(*) FROM pg_prepared_statements"), "0");
+}
+
+// Where others get in between, no call is carried out with their settings, and leases go on.
+TEST_F(postgresql_poolers, of_transactions_that_are_said_to_pool_sessions_cost_no_lease) {
+  const pgbouncer pooler{server_, "transaction"};
+  client locks{server_.url_through(pooler.port(), "?pooler=session")};
+  auto held = mutex{locks, "stock", patient()}.acquire();
+  const auto other = pooler.console();
+  EXPECT_EQ(other->ask("BEGIN"), "");  // has the only session
+  EXPECT_EQ(renew(held), renewal::renewed);
+  EXPECT_EQ(other->ask("COMMIT"), "");
+  EXPECT_FALSE(held.release());
+}
+
+TEST_F(postgresql_poolers, are_what_the_doctor_tries) {
+  const auto said_of = [](const std::string& url) {
+    std::string all;
+    for (const finding& each : diagnose(url)) {
+      if (each.condition == "pooler" || each.condition == "server")
+        all += each.condition + ": " + each.observed + "; " + each.remedy + '\n';
+    }
+    return all;
+  };
+  const std::string own = "?pooler=session";
+  const pgbouncer transactions{server_, "transaction"};
+  EXPECT_THAT(
+      said_of(server_.url_through(transactions.port(), own)),
+      testing::AllOf(HasSubstr("server: the connection pooler switched the session"),
+                     HasSubstr("; notify=poll in place of pooler=session in the URL of all clients")));
+  EXPECT_THAT(said_of(server_.url_through(transactions.port())),
+              HasSubstr("; add notify=poll to the URL of all clients, or connect directly"));
+  const pgbouncer sessions{server_, "session"};
+  EXPECT_THAT(said_of(server_.url_through(sessions.port(), own)),
+              HasSubstr("pooler: the pooler kept the session"));
+  const pgbouncer narrow{server_, "session", "default_pool_size = 1\nquery_wait_timeout = 1\n"};
+  EXPECT_THAT(said_of(server_.url_through(narrow.port(), own + "&connect_timeout=1m")),
+              HasSubstr("pooler: whether the pooler keeps sessions cannot be seen"));
+}
+
+TEST_F(postgresql_poolers, of_statements_are_refused_with_advice) {
+  const pgbouncer pooler{server_, "statement"};
+  for (const std::string options : {"?notify=poll", "?pooler=session"}) {
+    const auto refused = failure_of([&] {
+      client locks{server_.url_through(pooler.port(), options)};
+      mutex{locks, "stock", endless()}.lock();
+    });
+    EXPECT_EQ(refused.code, errc::unavailable) << refused.text;
+    EXPECT_THAT(refused.text, HasSubstr("connect directly"));
+  }
 }
 
 TEST(postgresql_url, knows_no_other_pooler) {

@@ -12,6 +12,8 @@ TEST(doctor_tables, know_each_case_of_postgresql) {
   expect_each_row(
       conditions::server_conditions,
       {
+          {"keeps_sessions=yes", "pooler", grade::kept, "kept the session"},
+          {"pooler_unseen=r", "pooler", grade::unknown, "got none: r"},
           {"fsync=off;session=yes", "persistence", grade::broken, "fsync is off"},
           {"fsync=on;full_page_writes=off", "persistence", grade::warning, "full_page_writes is off"},
           {"fsync=on;synchronous_commit=on;full_page_writes=on", "persistence", grade::kept, "commit is on"},
@@ -45,10 +47,12 @@ TEST(doctor_tables, know_each_case_of_a_database_server) {
       sql::conditions::server_conditions,
       {
           {"product=PostgreSQL;version=15.6", "version", grade::kept, "PostgreSQL 15.6"},
+          {"server_refusal=r;pooler_remedy=m", "server", grade::broken, "r"},
           {"server_refusal=r", "server", grade::broken, "r"},
           {"is_usable=yes", "server", grade::kept, "can use it"},
           {"poll=1000;pooled=no", "notifications", grade::kept, "every 1 s; without notify=poll"},
-          {"poll=100;pooled=yes", "notifications", grade::kept, "for all of them at least every 100 ms"},
+          {"poll=100;pooled=yes", "notifications", grade::kept, "through a pooler"},
+          {"poll=100", "notifications", grade::kept, "for all of them at least every 100 ms"},
           {"careless=c;careless_remedy=m;session=yes", "persistence", grade::warning, "c"},
           {"careless=c;careless_remedy=m;session=no", "persistence", grade::broken, "c"},
           {"table=t;schema_refusal=r", "schema", grade::broken, "r"},

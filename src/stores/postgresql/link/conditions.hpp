@@ -16,6 +16,12 @@ inline constexpr std::string_view forgets =
 inline constexpr std::string_view revoke = "REVOKE {rights} ON {kind} {full} FROM {grantee_name}";
 
 inline constexpr condition server_conditions[]{
+    {"pooler", grade::kept, "keeps_sessions=yes",
+     "the pooler kept the session, while another client had one of its own"},
+    {"pooler", grade::unknown, "pooler_unseen",
+     "whether the pooler keeps sessions cannot be seen, since another client got none: {pooler_unseen}",
+     "if it does not, claims that wait are not notified", "let the pooler have a session more"},
+
     {"persistence", grade::broken, "!careless fsync!=on", "fsync is off",
      "a power loss may damage the tables, and two may hold without a bound",
      "ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf()"},

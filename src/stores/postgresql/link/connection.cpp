@@ -123,11 +123,12 @@ std::optional<std::int64_t> read_bucket(std::string_view said) {
 }  // namespace
 
 connection::connection(handle session, const owner_id& client, const sql::naming& names, duration idle_limit,
-                       session_use use)
+                       session_use use, std::string backend)
     : sql::connection{client},
       session_{std::move(session)},
       names_{names},
       use_{use},
+      backend_{std::move(backend)},
       idle_limit_{idle_limit} {
   if (PQsetnonblocking(session_.get(), 1) != 0 || PQenterPipelineMode(session_.get()) != 1) break_off();
 }
@@ -136,7 +137,7 @@ void connection::break_off() const { throw runtime::connection_error{failure_of(
 
 short connection::events() const { return static_cast<short>(unsent_ ? POLLIN | POLLOUT : POLLIN); }
 
-std::size_t connection::depth() const { return use_ == session_use::own ? pipeline_depth : 1; }
+std::size_t connection::depth() const { return use_ == session_use::shared ? 1 : pipeline_depth; }
 
 /// Planned once in each session. The server also keeps the plans inside its routines.
 void connection::prepare(const sql::call& request, const std::vector<Oid>& types) {
@@ -179,7 +180,6 @@ void connection::send_alone(const std::string& statement) {
 }
 
 void connection::send(const sql::call& request) {
-  const bool is_shared = use_ == session_use::shared;
   std::vector<Oid> types;
   std::vector<std::string> values;
   std::vector<const char*> bytes;
@@ -198,19 +198,20 @@ void connection::send(const sql::call& request) {
   const auto count = static_cast<int>(values.size());
   bool is_new = false;
   int sent = 0;
-  if (is_shared) {
+  if (use_ != session_use::shared) hear_while_needed(request);
+  if (use_ != session_use::own) {
+    if (use_ == session_use::kept) send_alone("SELECT pg_catalog.pg_backend_pid()");
     send_alone(sql::postgresql::settling_of(names_));
     sent = PQsendQueryParams(session_.get(), sql::postgresql::statement_of(request, names_).c_str(), count,
                              types.data(), bytes.data(), sizes.data(), binary.data(), 1);
   } else {
-    hear_while_needed(request);
     is_new = prepared_.insert(request.routine).second;
     if (is_new) prepare(request, types);
     sent = PQsendQueryPrepared(session_.get(), request.routine.c_str(), count, bytes.data(), sizes.data(),
                                binary.data(), 1);
   }
   if (sent != 1 || PQpipelineSync(session_.get()) != 1) break_off();
-  due_.push_back({request.routine, is_new, false});
+  due_.push_back({request.routine, is_new, false, use_ == session_use::kept});
   flush();
 }
 
@@ -234,7 +235,10 @@ std::vector<sql::answer> connection::proceed() {
 
 void connection::take_in(const PGresult* r) {
   switch (PQresultStatus(r)) {
-    case PGRES_TUPLES_OK: coming_ = rows_of(r); break;
+    case PGRES_TUPLES_OK:
+      if (std::exchange(due_.front().locates, false)) check_place(r);
+      coming_ = rows_of(r);
+      break;
     case PGRES_PIPELINE_SYNC:
       if (due_.front().own) {
         if (std::holds_alternative<store::request_error>(std::exchange(coming_, {}))) hears_ = false;
@@ -250,6 +254,12 @@ void connection::take_in(const PGresult* r) {
   }
 }
 
+/// The pooler may have given the session to others. With the next connection claims look again, and listen.
+void connection::check_place(const PGresult* r) const {
+  if (PQntuples(r) == 1 && value_at(r, 0, 0) == sql::value{std::stoll(backend_)}) return;
+  throw runtime::connection_error{{errc::unavailable, switched_session}};
+}
+
 /// After an error the server still answers. If it ended the session instead, the outcome is unknown.
 void connection::take_refusal(const PGresult* r) {
   if (is_bare() && is_missing(r)) {
@@ -257,7 +267,7 @@ void connection::take_refusal(const PGresult* r) {
     return;
   }
   refusal no = refusal_of(r);
-  if (use_ == session_use::shared && may_be_left(r)) no.reason.reason.message += left_by_others;
+  if (use_ != session_use::own && may_be_left(r)) no.reason.reason.message += left_by_others;
   const runtime::connection_error end{no.reason.reason, no.reason.retryable};
   if (no.fatal) throw runtime::connection_error{end};
   if (no.over) end_ = end;

@@ -49,10 +49,15 @@ struct refusal {
 inline constexpr const char* left_by_others =
     "; or another client of the pooler has left it in the session (server_reset_query_always)";
 
+inline constexpr const char* switched_session =
+    "the connection pooler switched the session, so it does not pool sessions as pooler=session claims; use "
+    "notify=poll instead, or connect directly";
+
 /// How calls reach the server.
 enum class session_use : std::uint8_t {
   own,     // one session for all calls: it listens, and keeps prepared statements
   shared,  // any session, for one transaction each: nothing stays in it
+  kept,    // one that a pooler is said to keep for this client: it listens, and nothing else stays in it
 };
 
 /// A session in libpq's pipeline mode: calls are sent without waiting for earlier answers. Each call is a
@@ -60,15 +65,17 @@ enum class session_use : std::uint8_t {
 ///
 /// In a shared session a transaction begins with the settings of the call, see settle.sql, up to one Sync:
 /// until then a pooler leaves the session to this client. One call is in flight at a time, since a pooler
-/// need not know more.
+/// need not know more. In a kept one, too, a call begins with its settings; and the connection is over where
+/// it finds itself in another session, where nothing listens.
 class connection final : public sql::connection {
  public:
   /// Takes over a session that is ready and has no call in flight.
   /// \param idle_limit how long the session continues to listen after the last call about a claim and the end
   /// of its ttl.
+  /// \param backend of a kept session: its process at the server.
   /// \throws runtime::connection_error.
   connection(handle session, const owner_id& client, const sql::naming& names, duration idle_limit,
-             session_use use = session_use::own);
+             session_use use = session_use::own, std::string backend = {});
 
   [[nodiscard]] int descriptor() const override { return PQsocket(session_.get()); }
   [[nodiscard]] short events() const override;
@@ -90,6 +97,7 @@ class connection final : public sql::connection {
   void send_alone(const std::string& statement);
   void flush();
   void take_in(const PGresult* r);
+  void check_place(const PGresult* r) const;
   void take_refusal(const PGresult* r);
   void take_in_notifications();
   [[noreturn]] void break_off() const;
@@ -97,11 +105,13 @@ class connection final : public sql::connection {
   handle session_;
   sql::naming names_;
   const session_use use_;
+  const std::string backend_;
   std::set<std::string> prepared_;
   struct under_way {
     std::string routine;
     bool preparing = false;
-    bool own = false;  // a call of the connection itself: its answer is dropped
+    bool own = false;      // a call of the connection itself: its answer is dropped
+    bool locates = false;  // the next row says which session it is in
   };
   std::deque<under_way> due_;
   sql::answer coming_;  // the answer to the first call in flight

@@ -78,10 +78,16 @@ constexpr const char* ending_query =
 /// The key of the advisory lock of a session, by its client's id.
 constexpr const char* key = "('x' || left($1, 16))::bit(64)::bigint";
 
-connection_error switched_session() {
-  return sql::permanent(errc::unavailable,
-                        "the connection pooler switched the session, so it does not pool sessions as "
-                        "pooler=session claims; connect directly");
+/// A pooler in front of the server that the URL's options do not fit.
+struct pooler_refusal : connection_error {
+  pooler_refusal(const std::string& message, const char* remedy)
+      : connection_error{{errc::unavailable, message}, false}, remedy{remedy} {}
+  const char* remedy;  // for the doctor
+};
+
+pooler_refusal refusal_of_switch() {
+  return {switched_session,
+          "notify=poll in place of pooler=session in the URL of all clients, or connect directly"};
 }
 
 /// Follows `owners`: the number of tables and routines, whether `layout` ($2) and `revision` ($3) exist, and
@@ -108,11 +114,23 @@ std::string of_owners(const sql::naming& names, std::string_view statement) {
 /// other user knows the channel.
 std::string application(const owner_id& client) { return "holdfast " + client.hex().substr(0, 16); }
 
+/// Runs a step of what clients do, too. What they refuse is said to the doctor.
+void check(facts& said, const std::function<void()>& step) {
+  try {
+    step();
+  } catch (const pooler_refusal& p) {
+    said.set("server_refusal", p.reason.message);
+    said.set("pooler_remedy", p.remedy);
+  } catch (const connection_error& c) {
+    said.set("server_refusal", c.reason.message);
+  }
+}
+
 /// A session that is being set up.
 class opening {
  public:
   opening(const settings& to, const owner_id& client, int stop)
-      : to_{to}, names_{to.names}, client_{client}, limit_{to.link.connect_limit, stop} {}
+      : to_{to}, names_{to.names}, client_{client}, stop_{stop}, limit_{to.link.connect_limit, stop} {}
 
   [[nodiscard]] handle run(const std::optional<owner_id>& former, sql::provision make) {
     make_ = make;
@@ -120,6 +138,8 @@ class opening {
       begin_set_up();
       provide_tables();
       commit();
+      check_session();
+      if (former && to_.pooled) end_sessions(*former);
       return std::move(session_);
     }
     connect();
@@ -128,13 +148,13 @@ class opening {
     if (to_.link.session) take_lock();
     ask(session_settings);
     if (to_.link.session) bind_to_session(*to_.link.session);
-    check_session();
     provide_tables();
-    check_session();
     return std::move(session_);
   }
   /// With the schema of the tables; after `run`.
   [[nodiscard]] const sql::naming& names() const { return names_; }
+  /// After `run`, of a pooler that is said to pool sessions: the process at the server.
+  [[nodiscard]] const std::string& backend() const { return backend_; }
   /// Whether there are no tables, and none were to be made.
   [[nodiscard]] bool is_bare() const { return bare_; }
 
@@ -185,15 +205,8 @@ class opening {
                                          PQconnectionUsedPassword(session_.get()) == 0);
     said.set_flag("session", to_.link.session.has_value());
     sql::set_polling(said, to_.link);
-    const auto check = [&](const std::function<void()>& step) {
-      try {
-        step();
-      } catch (const connection_error& c) {
-        said.set("server_refusal", c.reason.message);
-      }
-    };
     ask("BEGIN ISOLATION LEVEL READ COMMITTED");
-    check([&] { check_server(); });
+    check(said, [&] { check_server(); });
     if (said.has("server_refusal")) settle_names(text("SELECT pg_catalog.current_schemas(false)"));
     ask("SET TRANSACTION READ ONLY");
     if (is_shared()) ask(durable_commits);
@@ -234,7 +247,7 @@ class opening {
     });
     examine_part("session", [&] {
       ask("ROLLBACK");
-      check([&] { check_session(); });
+      check(said, [&] { probe_pooler(said); });
       said.set_flag("is_usable", !said.has("server_refusal"));
     });
     return found.conclude(conditions::server_conditions);
@@ -282,10 +295,10 @@ class opening {
 
   // ---- the session
 
-  /// Whether it may be another client's as well, behind a pooler: nothing is to stay in it. So it is set up
-  /// in one transaction, with settings that end with that. No statement is SET: some poolers keep a session
-  /// for a client that sends one.
-  [[nodiscard]] bool is_shared() const { return to_.link.polling.has_value(); }
+  /// Whether it may be another client's as well, behind a pooler, which may be said to pool sessions and does
+  /// not: nothing is to stay in it. So it is set up in one transaction, with settings that end with that. No
+  /// statement is SET: some poolers keep a session for a client that sends one.
+  [[nodiscard]] bool is_shared() const { return to_.link.polling || to_.pooled; }
 
   void begin_set_up() {
     connect();
@@ -313,7 +326,7 @@ class opening {
       values.push_back(password.c_str());
     }
     // Unique to this client: see end_sessions. A pooler would set it anew for each transaction.
-    const std::string as = is_shared() ? "holdfast" : application(client_);
+    const std::string as = to_.link.polling ? "holdfast" : application(client_);
     for (const auto& [name, value] :
          {std::pair{"application_name", as.c_str()}, std::pair{"client_encoding", "UTF8"},
           std::pair<const char*, const char*>{nullptr, nullptr}}) {
@@ -349,6 +362,11 @@ class opening {
   /// users.
   void check_server() {
     check_version();
+    // Another client may have left its own in the session, and every client has to find the same tables.
+    if (is_shared()) {
+      ask("SELECT pg_catalog.set_config('search_path', reset_val, true) FROM pg_catalog.pg_settings "
+          "WHERE name OPERATOR(pg_catalog.=) 'search_path'");
+    }
     const result r = ask(
         "SELECT pg_catalog.pg_backend_pid(), pg_catalog.pg_is_in_recovery(), "
         "pg_catalog.current_setting('transaction_read_only'), pg_catalog.current_setting('server_encoding'), "
@@ -369,11 +387,12 @@ class opening {
                (is_shared() ? left_by_others : "")}};
     }
     if (is_shared() && said(isolation) != "read committed") {
-      throw connection_error{{errc::unavailable, "the session's transactions are " + said(isolation) +
-                                                     ", and with notify=poll no client changes that; ALTER "
-                                                     "ROLE ... SET default_transaction_isolation "
-                                                     "= 'read committed'" +
-                                                     left_by_others}};
+      throw connection_error{
+          {errc::unavailable, "the session's transactions are " + said(isolation) +
+                                  ", and with notify=poll or pooler=session no client changes that; ALTER "
+                                  "ROLE ... SET default_transaction_isolation "
+                                  "= 'read committed'" +
+                                  left_by_others}};
     }
     if (said(encoding) != "UTF8" && said(encoding) != "SQL_ASCII") {
       throw sql::permanent(errc::foreign_store,
@@ -394,9 +413,6 @@ class opening {
     const std::string schema =
         text(schema_query, {path, start_of_names(), names_.bare(to_.fences ? "fence" : "layout")});
     if (schema.empty()) {
-      // Another session of this library has left its own search_path in what the pooler has given to this
-      // one.
-      if (!backend_.empty() && path == "{pg_catalog}") throw switched_session();
       throw sql::permanent(
           errc::foreign_store,
           "no schema of this user's search_path exists; create the schema, or name another with table=");
@@ -415,25 +431,47 @@ class opening {
   /// and its settings, to others.
   void check_line(const std::string& backend) {
     is_pooled_ = backend != std::to_string(PQbackendPID(session_.get()));
+    if (to_.pooled) backend_ = backend;
     if (!is_pooled_ || is_shared()) return;
     if (to_.link.session) {
-      throw sql::permanent(errc::unavailable,
-                           "a connection pooler is in front of the server, and with mode=session locks end "
-                           "with the session; connect directly");
+      throw pooler_refusal{
+          "a connection pooler is in front of the server, and with mode=session locks end with the session; "
+          "connect directly",
+          "connect directly"};
     }
-    if (!to_.pooled) {
-      throw sql::permanent(errc::unavailable,
-                           "a connection pooler is in front of the server; connect directly, or add "
-                           "notify=poll, which works through one of transactions; or pooler=session if it "
-                           "pools sessions and not transactions or statements");
-    }
-    backend_ = backend;
+    throw pooler_refusal{
+        "a connection pooler is in front of the server; connect directly, or add notify=poll, which works "
+        "through one of transactions; or pooler=session if it pools sessions and not transactions or "
+        "statements",
+        "add notify=poll to the URL of all clients, or connect directly"};
   }
 
   /// Detects a pooler of transactions, if other clients use it at the same time.
   void check_session() {
-    if (backend_.empty() || text("SELECT pg_catalog.pg_backend_pid()") == backend_) return;
-    throw switched_session();
+    if (backend_.empty() || process() == backend_) return;
+    throw refusal_of_switch();
+  }
+
+  [[nodiscard]] std::string process() { return text("SELECT pg_catalog.pg_backend_pid()"); }
+
+  /// Detects a pooler of transactions, where nothing else makes it switch: a second client has a transaction
+  /// meanwhile, which gets the session that this one has between two of its own.
+  void probe_pooler(facts& to) {
+    check_session();
+    if (backend_.empty() || !is_pooled_) return;
+    opening second{to_, client_, stop_};
+    std::string taken;
+    try {
+      second.connect();
+      second.begin();
+      taken = second.process();
+    } catch (const connection_error& c) {
+      to.set("pooler_unseen", c.reason.message);
+      return;
+    }
+    if (taken == backend_) throw refusal_of_switch();
+    check_session();
+    to.set_flag("keeps_sessions", true);
   }
 
   /// Ends former sessions, so that no request of them is carried out later. The server ends a session with a
@@ -441,11 +479,19 @@ class opening {
   /// hold it.
   void end_sessions(const owner_id& of) {
     limit_.begin("the end of the former connection at the server");
-    // The login role may end its own sessions; the current role may lack that right.
-    ask("SET ROLE NONE");
-    while (!text(ending_query, {application(of)}).empty()) std::this_thread::sleep_for(asking_interval);
-    ask("RESET ROLE");
+    while (!are_over(of)) std::this_thread::sleep_for(asking_interval);
     limit_.begin("the server's answers");
+  }
+
+  /// A transaction of its own, since the server shows the same sessions to all statements of one.
+  [[nodiscard]] bool are_over(const owner_id& of) {
+    begin();
+    settle_names({});
+    // The login role may end its own sessions; the current role may lack that right.
+    ask("SELECT set_config('role', 'none', true)");
+    const bool are = text(ending_query, {application(of)}).empty();
+    commit();
+    return are;
   }
 
   /// Takes the lock that shows others that this session lives.
@@ -657,13 +703,19 @@ class opening {
   const settings& to_;
   sql::naming names_;
   const owner_id& client_;
+  const int stop_;
   runtime::io_deadline limit_;
   sql::provision make_ = sql::provision::tables;
   bool bare_ = false;
   handle session_;
   bool is_pooled_ = false;  // behind a pooler
-  std::string backend_;     // behind one that is said to pool sessions: that of the first answer
+  std::string backend_;     // with pooler=session: the server's process that gave the first answer
 };
+
+session_use use_of(const settings& to) {
+  if (to.link.polling) return session_use::shared;
+  return to.pooled ? session_use::kept : session_use::own;
+}
 
 }  // namespace
 
@@ -672,7 +724,7 @@ std::unique_ptr<sql::connection> dial(const settings& to, const owner_id& client
   opening session{to, client, stop};
   handle ready = session.run(former, make);
   auto made = std::make_unique<connection>(std::move(ready), client, session.names(), to.idle_limit,
-                                           to.link.polling ? session_use::shared : session_use::own);
+                                           use_of(to), session.backend());
   if (session.is_bare()) made->expect_nothing();
   return made;
 }

@@ -24,7 +24,8 @@ constexpr auto verdicts = std::to_array<verdict>({
      true},  // deadlock, serialization
     {"23505", errc::unavailable, "other sessions were making the same tables at the same moment", true},
     {"25001", errc::unavailable,
-     "the session's transactions are not READ COMMITTED, and with notify=poll no client changes that: ALTER "
+     "the session's transactions are not READ COMMITTED, and with notify=poll or pooler=session no client "
+     "changes that: ALTER "
      "ROLE ... SET default_transaction_isolation = 'read committed'",
      true},
     {"26000", errc::unavailable, "the prepared statement is gone", true},
@@ -54,6 +55,10 @@ constexpr auto verdicts = std::to_array<verdict>({
     {"XX", errc::corrupt_store, "the server's data is damaged", false},
     {"", errc::unavailable, "the server refused a statement", false},
 });
+
+/// Of a pooler.
+constexpr verdict no_transactions{"08P01", errc::unavailable,
+                                  "a pooler of statements does not work; connect directly", false};
 
 /// Joins the lines; leaves out those with places in the server's source, which a verbose libpq adds.
 std::string one_line(std::string_view text) {
@@ -142,9 +147,10 @@ refusal refusal_of(const PGresult* refused) {
   const std::string severity = field(PG_DIAG_SEVERITY_NONLOCALIZED);
   std::string state = field(PG_DIAG_SQLSTATE);
   if (state.empty()) state = "08";  // an error of libpq: the connection is gone
-  const verdict& v = verdict_of(state);
   std::string message = one_line(field(PG_DIAG_MESSAGE_PRIMARY));
   if (message.empty()) message = one_line(PQresultErrorMessage(refused));
+  const bool is_pooler = message.find("statement pooling") != std::string::npos;  // PgBouncer's words
+  const verdict& v = is_pooler ? no_transactions : verdict_of(state);
   message.append("; ").append(v.advice).append(" (SQLSTATE ").append(state).append(")");
   return {{{v.code, message}, v.retryable, false}, v.over, severity != "ERROR"};
 }

@@ -20,6 +20,8 @@ inline constexpr std::string_view apply = "holdfast schema URL --apply, as a use
 /// their words.
 inline constexpr condition server_conditions[]{
     {"version", grade::kept, "version", "{product} {version}"},
+    {"server", grade::broken, "server_refusal pooler_remedy", "{server_refusal}",
+     "clients refuse it: no lock can be acquired or renewed", "{pooler_remedy}"},
     {"server", grade::broken, "server_refusal", "{server_refusal}",
      "clients refuse it: no lock can be acquired or renewed",
      "change the setting, or let the store's URL lead to a server that takes writes"},
@@ -30,6 +32,9 @@ inline constexpr condition server_conditions[]{
      "a client polls, and no pooler is in front of the server: while claims wait, one statement at least "
      "every "
      "{poll:ms}; without notify=poll a hand-over takes less time"},
+    {"notifications", grade::kept, "poll pooled=yes",
+     "a client polls through a pooler: while claims wait, one statement for all of them at least every "
+     "{poll:ms}"},
     {"notifications", grade::kept, "poll",
      "a client polls: while claims wait, one statement for all of them at least every {poll:ms}"},
 
