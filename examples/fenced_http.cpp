@@ -1,8 +1,8 @@
 // A service of items over HTTP, which refuses writers whose lease has ended. A client sends the token of its
 // lease with each request:
 //
-//   holdfast run stock -- sh -c \
-//     'curl -fsS -X PUT -H "Fencing-Token: $HOLDFAST_TOKEN" -d 9 http://127.0.0.1:8080/items/stock'
+//   holdfast run stock -- sh -c '
+//     curl -fsS -X PUT -H "Fencing-Token: $HOLDFAST_TOKEN" -d 9 http://127.0.0.1:8080/items/stock'
 //
 // With -f curl fails where the service refuses: a late job must not count as done.
 //
