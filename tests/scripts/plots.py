@@ -174,7 +174,7 @@ class Page(unittest.TestCase):
         self.assertEqual(sorted(each.name for each in self.folder.iterdir()), ["figures.json", "page.md", "results.md"])
 
 
-PAIR = {"p50_us": 43.0, "p99_us": 1349.0}
+PAIR = {"p50_us": 43.0, "p99_us": 1349.0, "client_us": 88.0, "server_us": 86.0}
 HANDOFF = PAIR | {"handovers": 300, "duration_s": 3}
 REDIS = {"date": "2026-11-01", "machine": "x86_64", "cores": 2, "loads": [1.0], "missing": {},
          "ttl_ms": {"caught_up": 12000, "held_back": 30000},
