@@ -43,27 +43,26 @@ TEST(doctor_tables, know_each_case_of_postgresql) {
 }
 
 TEST(doctor_tables, know_each_case_of_a_database_server) {
-  expect_each_row(
-      sql::conditions::server_conditions,
-      {
-          {"product=PostgreSQL;version=15.6", "version", grade::kept, "PostgreSQL 15.6"},
-          {"server_refusal=r;pooler_remedy=m", "server", grade::broken, "r"},
-          {"server_refusal=r", "server", grade::broken, "r"},
-          {"is_usable=yes", "server", grade::kept, "can use it"},
-          {"poll=1000;pooled=no", "notifications", grade::kept, "every 1 s; without notify=poll"},
-          {"poll=100;pooled=yes", "notifications", grade::kept, "through a pooler"},
-          {"poll=100", "notifications", grade::kept, "for all of them at least every 100 ms"},
-          {"careless=c;careless_remedy=m;session=yes", "persistence", grade::warning, "c"},
-          {"careless=c;careless_remedy=m;session=no", "persistence", grade::broken, "c"},
-          {"table=t;schema_refusal=r", "schema", grade::broken, "r"},
-          {"table=t;outdated=yes", "schema", grade::warning, "of another version"},
-          {"table=t;outdated=no", "schema", grade::kept, "fits this version"},
-          {"table=t;shortage=s;is_there=no;may_make=yes", "schema", grade::kept, "first client"},
-          {"table=t;shortage=s;is_there=yes;may_make=yes", "schema", grade::warning, "s"},
-          {"table=t;shortage=s;may_make=no", "schema", grade::broken, "may not make it"},
-          {"routines=1;lacking=x;grant=g", "rights", grade::broken, "may not call x"},
-          {"routines=1", "rights", grade::kept, "all routines"},
-      });
+  expect_each_row(sql::conditions::server_conditions,
+                  {
+                      {"product=PostgreSQL;version=15.6", "version", grade::kept, "PostgreSQL 15.6"},
+                      {"server_refusal=r;pooler_remedy=m", "server", grade::broken, "r"},
+                      {"server_refusal=r", "server", grade::broken, "r"},
+                      {"is_usable=yes", "server", grade::kept, "can use it"},
+                      {"poll=1000;pooled=no", "notifications", grade::kept, "every 1 s; without notify=poll"},
+                      {"poll=100;pooled=yes", "notifications", grade::kept, "through a pooler"},
+                      {"poll=100", "notifications", grade::kept, "for all of them at least every 100 ms"},
+                      {"careless=c;careless_remedy=m;session=yes", "persistence", grade::warning, "c"},
+                      {"careless=c;careless_remedy=m;session=no", "persistence", grade::broken, "c"},
+                      {"table=t;schema_refusal=r", "schema", grade::broken, "r"},
+                      {"table=t;outdated=yes", "schema", grade::warning, "of another version"},
+                      {"table=t;outdated=no", "schema", grade::kept, "fits this version"},
+                      {"table=t;shortage=s;is_there=no;may_make=yes", "schema", grade::kept, "first client"},
+                      {"table=t;shortage=s;is_there=yes;may_make=yes", "schema", grade::warning, "s"},
+                      {"table=t;shortage=s;may_make=no", "schema", grade::broken, "may not make it"},
+                      {"routines=1;lacking=x;grant=g", "rights", grade::broken, "may not call x"},
+                      {"routines=1", "rights", grade::kept, "all routines"},
+                  });
 }
 
 }  // namespace
