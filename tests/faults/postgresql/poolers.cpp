@@ -118,13 +118,18 @@ TEST_F(postgresql_poolers, of_transactions_that_are_said_to_pool_sessions_are_le
   EXPECT_EQ(next->ask("SELECT count(*) FROM pg_prepared_statements"), "0");
 }
 
-// Where others get in between, no call is carried out with their settings, and leases go on.
+// Where others get in between, no call is carried out with their settings, leases go on, and no session of
+// theirs is ended, although the pooler may have left it the name of a former session.
 TEST_F(postgresql_poolers, of_transactions_that_are_said_to_pool_sessions_cost_no_lease) {
   const pgbouncer pooler{server_, "transaction"};
   client locks{server_.url_through(pooler.port(), "?pooler=session")};
   auto held = mutex{locks, "stock", patient()}.acquire();
   const auto other = pooler.console();
-  EXPECT_EQ(other->ask("BEGIN"), "");  // has the only session
+  EXPECT_EQ(other->ask("BEGIN"), "");
+  const auto name = other->ask(
+      "SELECT set_config('application_name', (SELECT max(application_name) FROM pg_stat_activity "
+      "WHERE application_name LIKE 'holdfast %'), true)");
+  EXPECT_THAT(name, testing::StartsWith("holdfast "));
   EXPECT_EQ(renew(held), renewal::renewed);
   EXPECT_EQ(other->ask("COMMIT"), "");
   EXPECT_FALSE(held.release());

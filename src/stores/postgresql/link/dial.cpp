@@ -73,7 +73,8 @@ SELECT n.nspname
 /// role.
 constexpr const char* ending_query =
     "SELECT pg_terminate_backend(a.pid) FROM pg_stat_get_activity(NULL) a WHERE a.application_name = $1 AND "
-    "a.pid <> pg_backend_pid() AND a.usesysid = (SELECT oid FROM pg_roles WHERE rolname = session_user)";
+    "a.pid <> pg_backend_pid() AND a.usesysid = (SELECT oid FROM pg_roles WHERE rolname = session_user) AND "
+    "($2 = '' OR (a.state <> 'idle' AND position($2 IN a.query) > 0))";
 
 /// The key of the advisory lock of a session, by its client's id.
 constexpr const char* key = "('x' || left($1, 16))::bit(64)::bigint";
@@ -489,7 +490,8 @@ class opening {
     settle_names({});
     // The login role may end its own sessions; the current role may lack that right.
     ask("SELECT set_config('role', 'none', true)");
-    const bool are = text(ending_query, {application(of)}).empty();
+    // A pooler may have given the session to another client: it is ours while it carries out a call of ours.
+    const bool are = text(ending_query, {application(of), to_.pooled ? names_.bare("") : ""}).empty();
     commit();
     return are;
   }
