@@ -17,6 +17,7 @@ TEST(doctor_tables, know_each_case_of_zookeeper) {
           {"problem=refused", "answer", grade::warning, "refused"},
           {"state=waiting", "role", grade::broken, "knows no leader"},
           {"Mode=leader", "role", grade::kept, "is leader"},
+          {"Mode=standalone", "role", grade::kept, "no other server"},
           {"state=serving;missing=mntr", "information", grade::unknown, "to mntr"},
           {"state=serving", "information", grade::kept, "srvr, conf and mntr"},
           {"minSessionTimeout=4000;tickTime=2000;two_ticks=4000", "session bounds", grade::kept, "4000 ms"},
