@@ -44,8 +44,8 @@
 /// the name was merely held by another: `if (lease)` tells.
 ///
 /// *Exactly once.* Each operation completes once, and never from within the initiating function; errors of
-/// arguments arrive this way too. A handler that was posted and is destroyed before it
-/// ran, with its executor for instance, takes its lease along: it is released.
+/// arguments arrive this way too. A handler that was posted and is destroyed before it ran, with its executor
+/// for instance, takes its lease along: it is released.
 ///
 /// *Executor.* The handler is posted to its associated executor (by default Asio's system executor), with
 /// its associated allocator. Outstanding work is counted there, so that `io_context::run()` does not
@@ -53,8 +53,8 @@
 ///
 /// *Cancellation.* By the handler's associated cancellation slot: terminal, partial and total mean the same.
 /// A cancelled acquisition completes with errc::cancelled and leaves nothing at the store: a grant that
-/// arrived meanwhile is released in the background. Cancelling a completed operation has no effect.
-/// The code of cancelled operations is errc::cancelled. It equals `std::errc::operation_canceled`, but not
+/// arrived meanwhile is released in the background. Cancelling a completed operation has no effect. The code
+/// of cancelled operations is errc::cancelled. It equals `std::errc::operation_canceled`, but not
 /// `boost::asio::error::operation_aborted`, which is a code of another category.
 /// For a limit in time, the `async_try_…_for` and `_until` forms wait in the queue no longer than that, and
 /// complete without an error. `cancel_after` (Boost 1.86 or newer) works with each operation and completes
@@ -224,8 +224,8 @@ auto election::async_participants(Token&& token) const {
 /// Releases a lease and completes with the store's confirmation, or with an error as `lease::release()`
 /// returns it. Its signature is `void(boost::system::error_code)`.
 ///
-/// Cancelling ends only the wait (errc::cancelled): the release is on its way and is retried in
-/// the background until the store confirms it or the lease has ended.
+/// Cancelling ends only the wait (errc::cancelled): the release is on its way and is retried in the
+/// background until the store confirms it or the lease has ended.
 ///
 /// \code
 /// co_await holdfast::async_release(std::move(lease));
@@ -241,8 +241,7 @@ auto async_release(lease held, Token&& token = Token{}) {
 
 /// Changes a lease from exclusive to shared without releasing it, with the errors of `lease::downgrade()`.
 /// The completion returns the lease, unchanged after an error. Tokens that throw drop the lease, which
-/// releases it;
-/// use `as_tuple(…)` to keep it.
+/// releases it; use `as_tuple(…)` to keep it.
 ///
 /// Cancelling ends only the wait: the lease comes back at once, and is shared when the store has confirmed
 /// the downgrade.

@@ -42,16 +42,16 @@ class client_access;
 ///
 /// *Blocking.* The calls that ask the store wait for its answer, for at most the `retry().limit()` of
 /// `client_options::locks()`; where an `inspect`, a `list` or a `force_release` takes several requests, for
-/// that long each.
-/// With a limit of zero they wait until the store's own time limits end it. They do not depend on any lease.
+/// that long each. With a limit of zero they wait until the store's own time limits end it. They do not
+/// depend on any lease.
 ///
 /// *Lifetime.* Closing (the destructor) fails pending waits with errc::closed, ends all leases, sends the
 /// releases that are still due, and waits for the store's answers for at most `client_options::flush_limit`.
-/// Then it waits for `client_options::observer`, which says for how long.
-/// On ZooKeeper the destructor may take 4.5 s more while the server is silent.
-/// Locks and leases may outlive the client; they hold nothing then. In a child after fork() the client is not
-/// usable: every call fails with errc::closed, and the destructor leaves everything to the parent. A client
-/// that was moved from may only be destroyed or assigned to.
+/// Then it waits for `client_options::observer`, which says for how long. On ZooKeeper the destructor may
+/// take 4.5 s more while the server is silent. Locks and leases may outlive the client; they hold nothing
+/// then. In a child after fork() the client is not usable: every call fails with errc::closed, and the
+/// destructor leaves everything to the parent. A client that was moved from may only be destroyed or
+/// assigned to.
 class HOLDFAST_EXPORT client {
  public:
   /// Opens the store. The client connects to a server in the background, so the first operation reports a
@@ -75,8 +75,7 @@ class HOLDFAST_EXPORT client {
   /// PostgreSQL and MariaDB one of more than 64, each of which may be of a later moment. Creates nothing.
   /// \param name 1 to 512 bytes of UTF-8 without control characters.
   /// \return empty where the store does not know the name. Where a majority of servers decides, and one is
-  /// not
-  ///         heard, a state with that note and nothing else.
+  ///         not heard, a state with that note and nothing else.
   /// \throws holdfast::error errc::invalid_name, errc::unavailable, errc::permission_denied,
   ///         errc::corrupt_store, errc::foreign_store, errc::closed.
   [[nodiscard]] std::optional<lock_state> inspect(std::string_view name) const;
@@ -107,9 +106,9 @@ class HOLDFAST_EXPORT client {
   /// Asks all holders of a name, of any client, to release it. A request changes nothing: the holders hear of
   /// it (`lease::release_requested()`) and decide. It stays with the hold, where `inspect()` shows it
   /// (claimant::release_request), until another request replaces it. A holder that is not connected at that
-  /// time is not told later, nor, on ZooKeeper, may be a leader who proclaims: ask again. A hold
-  /// that was released and rests (see lock_options::at_least) counts as asked, and nobody hears it. Waiters
-  /// are not asked. Whoever may lock a name may ask. Waits for the store, as `inspect()` does.
+  /// time is not told later, nor, on ZooKeeper, may be a leader who proclaims: ask again. A hold that was
+  /// released and rests (see lock_options::at_least) counts as asked, and nobody hears it. Waiters are not
+  /// asked. Whoever may lock a name may ask. Waits for the store, as `inspect()` does.
   /// \param reason for people: at most `longest_reason` bytes of UTF-8 without control characters.
   /// \return how many holders were asked; zero where nobody holds.
   /// \throws holdfast::error errc::invalid_name; errc::invalid_argument for the reason; errc::wrong_type for
@@ -130,8 +129,8 @@ class HOLDFAST_EXPORT client {
   /// thread for callbacks, one at a time: one that blocks delays the callbacks of `lease::on_lost` and
   /// nothing else. An exception that it throws ends the process.
   /// \return a handle. Destroying it ends the watch, and waits for a call of `changed` that runs, except when
-  ///         `changed` itself destroys it. It may outlive the client, after whose end no call begins: `changed`
-  ///         may close or destroy the client.
+  ///         `changed` itself destroys it. It may outlive the client, after whose end no call begins:
+  ///         `changed` may close or destroy the client.
   /// \throws holdfast::error errc::invalid_argument for an empty function; errc::closed.
   [[nodiscard]] std::shared_ptr<void> watch(std::function<void()> changed) const;
   /// As above, for one name: calls `changed` when its state may have changed, by a claim, a grant, a release

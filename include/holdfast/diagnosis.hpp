@@ -41,8 +41,7 @@ struct finding {
 /// \return all findings, also of conditions that are kept, server by server. A server that does not answer is
 ///         one of them, unless no other is left.
 /// \throws holdfast::error errc::invalid_url; errc::unavailable, errc::permission_denied, errc::foreign_store
-/// and
-///         errc::corrupt_store where the store cannot be used at all.
+///         and errc::corrupt_store where the store cannot be used at all.
 [[nodiscard]] HOLDFAST_EXPORT std::vector<finding> diagnose(std::string_view url,
                                                             const client_options& options = {});
 

@@ -69,8 +69,8 @@ class HOLDFAST_EXPORT fence {
   /// \return false if the token is older, if it is zero, or if the resource is unknown and the token is not
   ///         above the floor. The caller must not write then.
   /// \throws holdfast::error errc::invalid_name; errc::exhausted, errc::permission_denied or
-  ///         errc::unavailable if the file cannot be written; errc::unavailable if it was removed or replaced.
-  ///         The token is not admitted then; the next call tries again.
+  ///         errc::unavailable if the file cannot be written; errc::unavailable if it was removed or
+  ///         replaced. The token is not admitted then; the next call tries again.
   [[nodiscard]] bool admit(std::string_view resource, fencing_token token);
   /// The largest token of the resource that was admitted; zero if none is remembered.
   [[nodiscard]] fencing_token largest(std::string_view resource) const;

@@ -287,8 +287,8 @@ HOLDFAST_API int holdfast_lease_proclaim(holdfast_lease* lease, const void* valu
 /// most. For other calls the lease is released from the start of this one, which first waits for a renewal, a
 /// downgrade or a proclamation of another thread to end.
 /// \return HOLDFAST_OK; LOST where it had ended before, so that another may have held during the work;
-///         NOT_OWNER after a release; UNKNOWN_OUTCOME where the store could not be asked until the ttl had surely
-///         ended it; CLOSED.
+///         NOT_OWNER after a release; UNKNOWN_OUTCOME where the store could not be asked until the ttl had
+///         surely ended it; CLOSED.
 HOLDFAST_API int holdfast_lease_release(holdfast_lease* lease, char** message);
 /// Frees the lease. What it still holds is released without waiting for the store.
 HOLDFAST_API void holdfast_lease_free(holdfast_lease* lease);

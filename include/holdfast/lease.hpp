@@ -129,8 +129,7 @@ class HOLDFAST_EXPORT lease {
   /// The reason of the first request to release, as its sender wrote it: never trust it. Empty text where it
   /// gave none.
   /// \return empty where nobody has asked, for an inert lease, after the client has gone, and in a child
-  /// after
-  ///         fork().
+  ///         after fork().
   [[nodiscard]] std::optional<std::string> release_request() const;
 
   /// Releases the lock and waits for the store's confirmation. Retries until the ttl has surely ended the
@@ -144,9 +143,8 @@ class HOLDFAST_EXPORT lease {
   /// without `lock_options::renewal`.
   [[nodiscard]] renewal renew() noexcept;
   /// Changes the hold from exclusive to shared without releasing it: readers that are queued next are
-  /// granted, and no writer in between.
-  /// The token stays. Of a lease that is already shared: nothing happens. Waits for the store,
-  /// until the deadline at most.
+  /// granted, and no writer in between. The token stays. Of a lease that is already shared: nothing happens.
+  /// Waits for the store, until the deadline at most.
   /// \throws holdfast::error errc::lost; errc::unavailable, when it is exclusive still;
   ///         errc::unknown_outcome, when it counts as shared from then on; errc::wrong_type for permits;
   ///         errc::not_owner for an inert lease; errc::closed.

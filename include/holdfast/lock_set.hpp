@@ -50,8 +50,7 @@ class HOLDFAST_EXPORT lock_set {
   /// \param locks the client; it may be closed or destroyed before the set, which then holds nothing.
   /// \param names 1 to 256 of them, each once.
   /// \throws holdfast::error errc::invalid_name; errc::invalid_argument for a name that comes twice, for no
-  /// or
-  ///         too many names, and for permits beyond the capacity.
+  ///         or too many names, and for permits beyond the capacity.
   lock_set(client& locks, std::vector<lock_spec> names) : handle_{locks, std::move(names), std::nullopt} {}
   /// As above, with options of its own in place of the client's. They are those of each name.
   lock_set(client& locks, std::vector<lock_spec> names, const lock_options& options)

@@ -44,11 +44,9 @@ class HOLDFAST_EXPORT retry_policy {
   retry_policy& longest(duration delay);
   [[nodiscard]] duration longest() const noexcept { return longest_; }
   /// Give up after this long without one answer from the store; the last try's answer is waited for a
-  /// second longer, if need be. Default 10 s; zero: never retry.
-  /// `duration::max()`: never give up.
-  /// Renewals do not heed it: they are tried until the lease's deadline, with pauses of a second or a tenth
-  /// of the ttl at most, whichever is shorter. Nor do releases: they are tried until the ttl has surely ended
-  /// the hold.
+  /// second longer, if need be. Default 10 s; zero: never retry; `duration::max()`: never give up. Renewals
+  /// do not heed it: they are tried until the lease's deadline, with pauses of a second or a tenth of the ttl
+  /// at most, whichever is shorter. Nor do releases: they are tried until the ttl has surely ended the hold.
   retry_policy& limit(duration total);
   [[nodiscard]] duration limit() const noexcept { return limit_; }
 

@@ -45,8 +45,8 @@ class HOLDFAST_EXPORT term {
   [[nodiscard]] duration remaining() const noexcept { return lease_.remaining(); }
   /// The name of the election; empty for an inert term.
   [[nodiscard]] const std::string& name() const noexcept { return lease_.name(); }
-  /// What others see of this leader: the value of its campaign, or the one that it proclaimed last.
-  /// Not beside a call of `proclaim()`, which replaces it.
+  /// What others see of this leader: the value of its campaign, or the one that it proclaimed last. Not
+  /// beside a call of `proclaim()`, which replaces it.
   [[nodiscard]] const std::string& value() const noexcept { return value_; }
   /// Fires when the leadership is lost, at or before the deadline; never after `resign()`. See
   /// `lease::lost()` for the threads of stop callbacks.

@@ -81,7 +81,7 @@ template <class Struct>
 [[nodiscard]] Struct versioned(const Struct& given, std::size_t first_size, const char* name) {
   const auto* const bytes = reinterpret_cast<const unsigned char*>(&given);
   const std::size_t size = given.struct_size;
-  // Larger than any version will be: it is what stood in memory.
+  // No version will be as large: the struct was not initialised.
   if (size < first_size || size > 4096)
     throw error{errc::invalid_argument, std::string{name} + " was not initialised with its _INIT macro"};
   if (size > sizeof(Struct) &&

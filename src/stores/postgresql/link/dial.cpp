@@ -70,7 +70,7 @@ SELECT n.nspname
 
 /// Ends the sessions with an application name, and returns a row for each that is not over yet. Any session
 /// may use that name, so only sessions with the same login role count. The login role is not the current
-/// role.
+/// role. If $2 is not empty, only sessions count that carry out a statement with that text.
 constexpr const char* ending_query =
     "SELECT pg_terminate_backend(a.pid) FROM pg_stat_get_activity(NULL) a WHERE a.application_name = $1 AND "
     "a.pid <> pg_backend_pid() AND a.usesysid = (SELECT oid FROM pg_roles WHERE rolname = session_user) AND "
@@ -475,9 +475,9 @@ class opening {
     to.set_flag("keeps_sessions", true);
   }
 
-  /// Ends former sessions, so that no request of them is carried out later. The server ends a session with a
-  /// delay, and shows it until all its locks are free. This waits for no lock, because another user could
-  /// hold it.
+  /// Ends former sessions, so that no request of them is carried out later, except one that a pooler still
+  /// has. The server ends a session with a delay, and shows it until all its locks are free. This waits for
+  /// no lock, because another user could hold it.
   void end_sessions(const owner_id& of) {
     limit_.begin("the end of the former connection at the server");
     while (!are_over(of)) std::this_thread::sleep_for(asking_interval);

@@ -33,9 +33,9 @@ struct settings {
 };
 
 /// Connects, checks the tables and routines, and listens to the client's channel. It first ends former
-/// connections of the client at the server, so that no request of them is carried out later. For a client
-/// that polls it does neither, and leaves nothing in the session. Blocks for at most the connect limit, and
-/// for the look-up of the host's name.
+/// connections of the client at the server, so that no request of them is carried out later; behind a pooler
+/// of sessions only those that carry one out. For a client that polls it does neither, and leaves nothing in
+/// the session. Blocks for at most the connect limit, and for the look-up of the host's name.
 /// \param former the client whose connections are ended; if each connection has its own id, the id of the
 /// last one.
 /// \param make whether missing tables and routines are made.

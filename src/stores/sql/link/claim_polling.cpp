@@ -121,7 +121,7 @@ void claim_polling::poll_at(store::time_point due) {
   });
 }
 
-/// At moments of its own: many clients do not poll at once.
+/// With jitter, so that many clients do not poll at once.
 void claim_polling::poll() {
   if (names_.empty()) return;
   const auto now = time_.now();
