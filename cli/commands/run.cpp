@@ -315,7 +315,7 @@ loss loss_of(const lease_set& held, const std::vector<store_locks>& stores, bool
                  : was_ended     ? loss_reason::not_renewed
                                  : loss_reason::ended_at_store;
   if (lost == nullptr && (was_ended || leases.size() == 1)) {
-    // Of several names of a store, all will be lost.
+    // If a store has several names, all of them will be lost.
     const auto* const first = &*std::ranges::min_element(leases, {}, &lease::deadline);
     const auto& on = store_of(static_cast<std::size_t>(first - leases.data()), stores);
     found.store = on.wish.store;

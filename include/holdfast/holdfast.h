@@ -172,6 +172,15 @@ struct holdfast_claim {
   bool is_released;             ///< the name rests, see holdfast_lock_options::at_least_ms
 };
 
+/// What one of several servers says, as `holdfast::server_note`: it differs from the majority, or is not
+/// heard.
+typedef struct holdfast_note holdfast_note;
+struct holdfast_note {
+  const char* server;  ///< its host and port
+  const char* text;    ///< for people: in what it differs, or why it is not counted
+  bool answers;        ///< false: it is out of reach, or refuses
+};
+
 /// A name as the store has it, as `holdfast::lock_state`.
 typedef struct holdfast_state holdfast_state;
 struct holdfast_state {
@@ -184,6 +193,8 @@ struct holdfast_state {
   size_t waiter_count;                   ///< of them
   int64_t paused_for_ms;     ///< how long the store still grants nothing to anybody; zero: it grants
   const char* pause_reason;  ///< why; empty where it grants
+  const holdfast_note* const* notes;  ///< only on Redlock: without a majority the rest may lack holders
+  size_t note_count;                  ///< of them
 };
 
 /// Frees a text that a function has handed out.

@@ -52,7 +52,7 @@ static_assert(sizeof(void*) != 8 || sizeof(holdfast_spec) == 32);
 
 namespace {
 
-/// Of an option: 0 is its default, and leaves it as it is.
+/// Sets an option; 0 stands for its default, and leaves the option as it is.
 template <class Set>
 void set_time(std::int64_t time_ms, const char* name, Set set) {
   if (time_ms == 0) return;

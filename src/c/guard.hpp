@@ -16,7 +16,7 @@
 #include "holdfast/options.hpp"
 #include "runtime/process.hpp"
 
-// Where C++ ends and C begins: exceptions become codes and texts, pointers and sizes are checked.
+// The border of C++ and C: exceptions become codes and texts, pointers and sizes are checked.
 
 namespace holdfast::c {
 
@@ -64,7 +64,7 @@ template <class T>
   return text == nullptr ? std::string_view{} : std::string_view{text};
 }
 
-/// What is handed out is empty until it is there.
+/// Empties the caller's variable, so that it is null if the call fails.
 template <class T>
 T*& cleared(T** out, const char* name) {
   T*& place = required(out, name);
@@ -108,8 +108,7 @@ template <class Struct>
 /// The lock options that a caller has set; `given` may be null.
 [[nodiscard]] lock_options options_of(const holdfast_lock_options* given, const lock_options& otherwise);
 
-/// What is of this process, and not of the parent of a child after fork(), whose threads and mutexes are not
-/// here.
+/// An object that belongs to the process that made it. A child after fork() lacks the threads of its parent.
 class owned {
  public:
   [[nodiscard]] bool is_ours() const noexcept { return generation_ == runtime::process_generation(); }

@@ -18,6 +18,7 @@ using holdfast::election;
 using holdfast::fencing_token;
 using holdfast::lock_state;
 using holdfast::mode;
+using holdfast::server_note;
 using holdfast::c::cleared;
 using holdfast::c::guarded;
 using holdfast::c::ms_of;
@@ -45,6 +46,12 @@ struct owned_state : holdfast_state {
     waiter_count = waiting_.size();
     paused_for_ms = ms_of(source_.paused_for);
     pause_reason = source_.pause_reason.c_str();
+    for (const server_note& each : source_.notes) {
+      said_.push_back({each.server.c_str(), each.text.c_str(), each.answers});
+      noted_.push_back(&said_.back());
+    }
+    notes = noted_.data();
+    note_count = noted_.size();
   }
   owned_state(const owned_state&) = delete;
   owned_state& operator=(const owned_state&) = delete;
@@ -76,6 +83,8 @@ struct owned_state : holdfast_state {
   std::deque<holdfast_claim> claims_;  // pointers to them stay valid
   std::vector<const holdfast_claim*> holding_;
   std::vector<const holdfast_claim*> waiting_;
+  std::deque<holdfast_note> said_;
+  std::vector<const holdfast_note*> noted_;
 };
 
 /// A candidate as a claim: the leader holds, the others wait.

@@ -15,7 +15,7 @@ enum class notification_kind : std::uint8_t {
   release_requested,  // somebody asks a holder to release
 };
 
-/// Where in the stream of a connection a message came.
+/// The place of a message in the stream of a connection.
 struct stream_position {
   std::uint64_t connection = 0;  // its number in this process; zero: what comes there proves nothing
   std::uint64_t message = 0;     // rises with each message

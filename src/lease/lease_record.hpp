@@ -69,13 +69,13 @@ class lease_record {
   /// Null unless the name may stay locked after a release, or events are observed.
   std::shared_ptr<const std::string> metadata;
   std::stop_source lost;  // requested once, without the core lock
-  /// What a lease_set has users listen to.
+  /// The signals of a lease_set, which its users listen to.
   struct set_signals {
     std::stop_source lost;
     std::stop_source release_requested;
   };
-  /// Of the sets that it belongs to, or belonged to before they became part of another; requested after its
-  /// own.
+  /// The lease belongs to these sets, or belonged to them before they became part of another. They are
+  /// signalled after the lease itself.
   std::vector<set_signals> of_sets;
   /// Somebody who is called when the lease is lost.
   struct listener {

@@ -91,7 +91,7 @@ finding judge(const succession& of) {
   const bool is_clock = of.here.of == origin::clock;
   const std::uint64_t drawn = was_clock ? by_clock(of.before.most_ahead) : of.before.transaction;
   const std::uint64_t reached = std::max(of.largest.value(), of.before.base + drawn);
-  // Of a log that says nothing, and of one that may be made anew before the move, nothing is presumed.
+  // A transaction number may begin anew before the move, if the server loses its log. A clock goes on.
   const std::uint64_t presumed = is_clock ? by_clock(of.here.least_ahead) : 0;
   const std::uint64_t next = of.here.base + std::max(presumed, of.here.transaction);
   const headroom room = headroom_of(of.before.of);

@@ -17,8 +17,8 @@ struct token_source {
     transactions,  ///< of its log
   };
   origin of = origin::unknown;
-  // Of a clock: by how much it is ahead of this host's, that of the server furthest behind and of the one
-  // furthest ahead.
+  // A clock is so far ahead of this host's: that of the server furthest behind, and of the one furthest
+  // ahead.
   std::chrono::microseconds least_ahead{};
   std::chrono::microseconds most_ahead{};
   std::uint64_t transaction = 0;  // the last one
@@ -28,7 +28,7 @@ struct token_source {
   void add_clock(const facts& of_server);
   void add_transaction(std::uint64_t last);
 };
-/// Of a store that has this host's clock.
+/// The source of a store that has this host's clock.
 [[nodiscard]] token_source own_clock();
 
 /// What an examination of a store has found.

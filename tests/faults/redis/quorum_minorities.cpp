@@ -2,10 +2,12 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <future>
 #include <string>
 
 #include "faults/faults.hpp"
+#include "holdfast/holdfast.h"
 #include "support/redis_quorum.hpp"
 
 namespace holdfast::faults {
@@ -43,6 +45,25 @@ TEST(redis_quorum_slow, servers_in_a_minority_hold_up_nothing) {
   take_turns();
   for (const std::size_t i : slow) servers.line(i).heal();
   await([&] { return servers.holds_of("stock") == 0; }, "a slow server keeps a hold");
+}
+
+TEST(redis_quorum_notes, name_a_server_that_is_not_heard_also_in_c) {
+  redis_quorum servers;
+  client locks{servers.url()};
+  const auto held = mutex{locks, "stock", patient()}.acquire();
+  servers.server(3).kill();
+  holdfast_client* reader = nullptr;
+  ASSERT_EQ(holdfast_client_open(servers.url("?node_timeout=20s").c_str(), nullptr, &reader, nullptr),
+            HOLDFAST_OK);
+  holdfast_state* seen = nullptr;
+  ASSERT_EQ(holdfast_inspect(reader, "stock", SIZE_MAX, &seen, nullptr), HOLDFAST_OK);
+  EXPECT_EQ(seen->holder_count, 1U);
+  ASSERT_EQ(seen->note_count, 1U);
+  EXPECT_EQ(seen->notes[0]->server, "127.0.0.1:" + std::to_string(servers.server(3).port()));
+  EXPECT_STRNE(seen->notes[0]->text, "");
+  EXPECT_FALSE(seen->notes[0]->answers);
+  holdfast_state_free(seen);
+  holdfast_client_free(reader);
 }
 
 TEST(redis_quorum_slow, servers_that_answer_after_the_hand_over_take_nothing_back) {
