@@ -191,8 +191,8 @@ struct holdfast_state {
   size_t holder_count;                   ///< of them
   const holdfast_claim* const* waiters;  ///< in the order in which they will be served
   size_t waiter_count;                   ///< of them
-  int64_t paused_for_ms;     ///< how long the store still grants nothing to anybody; zero: it grants
-  const char* pause_reason;  ///< why; empty where it grants
+  int64_t paused_for_ms;              ///< how long the store still grants nothing to anybody; zero: it grants
+  const char* pause_reason;           ///< why; empty where it grants
   const holdfast_note* const* notes;  ///< only on Redlock: without a majority the rest may lack holders
   size_t note_count;                  ///< of them
 };
