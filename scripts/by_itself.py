@@ -34,10 +34,10 @@ def commands_of(build):
 
 
 def command_for(path, commands):
-    """Its own, or, for a header, that of the source whose path has the longest part in common with it."""
+    """Its own, or, for a header of C++, that of the source in C++ whose path has the longest part in common with it."""
     words = commands.get(path)
     if not words and path.suffix == ".hpp":
-        near = max(commands, key=lambda each: len(os.path.commonpath([each, path])))
+        near = max((each for each in commands if each.suffix == ".cpp"), key=lambda each: len(os.path.commonpath([each, path])))
         if near.is_relative_to(path.parents[len(path.parents) - len(pathlib.Path.cwd().parents) - 2]):
             words = commands[near]
     if not words:
@@ -46,7 +46,7 @@ def command_for(path, commands):
     at = flags.index("-o")
     del flags[at:at + 2]
     return flags + ["-fsyntax-only", "-Wno-pragma-once-outside-header", "-Wno-unused-const-variable",
-                    "-Wno-unused-function", "-x", "c++", str(path)]
+                    "-Wno-unused-function", "-x", "c" if path.suffix == ".c" else "c++", str(path)]
 
 
 def compile_one(command):
@@ -58,7 +58,7 @@ def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     commands = commands_of(pathlib.Path(sys.argv[1]))
-    lines = [pathlib.Path(line).resolve() for line in sys.stdin.read().splitlines() if line.endswith((".cpp", ".hpp"))]
+    lines = [pathlib.Path(line).resolve() for line in sys.stdin.read().splitlines() if line.endswith((".cpp", ".hpp", ".c"))]
     # The source of a header's name includes it first, and so reads it by itself, too.
     wanted = list(dict.fromkeys(each if (source := each.with_suffix(".cpp")) not in commands else source for each in lines))
     tidy = ["clang-tidy-19", "-p", sys.argv[1], "--quiet", "-checks=" + ",".join(QUICK_CHECKS)]
