@@ -122,7 +122,7 @@ TEST_P(joint_leases_at_a_silent_store, are_released_one_after_the_other_the_last
   EXPECT_EQ(beside_.inspect("b").value().holders.size(), 1U) << "it is the first";
   store_->answer_again();
   const auto code = released.get();
-  // Where the machine stood still, it had to give up.
+  // If the machine stood still meanwhile, the release had to give up.
   EXPECT_TRUE(!code || code == errc::unknown_outcome || code == errc::lost) << code.message();
   EXPECT_TRUE(is_free_at_other());
   EXPECT_FALSE(lost.stop_requested() && !code);

@@ -38,8 +38,7 @@ constexpr condition token_conditions[]{
      "examine that store by itself, which says why: holdfast doctor --store URL"},
     {"tokens", grade::kept, "suffices=yes are_clocks=yes",
      "this store and {former} draw microseconds since 1970, and with token_base={base} this one is not "
-     "behind by "
-     "more than 100 ms, which suffices"},
+     "behind by more than 100 ms, which suffices"},
     {"tokens", grade::kept, "suffices=yes days",
      "the tokens of {former} have come to {reached}: token_base={base} suffices, for {days:day} more"},
     {"tokens", grade::kept, "suffices=yes",
@@ -48,8 +47,8 @@ constexpr condition token_conditions[]{
      "no token_base of this store is large enough", "stop all clients, and empty the fences"},
     {"tokens", grade::warning, "",
      "the tokens of {former} have come to {reached}, and this store's begin at {next} with token_base={base}",
-     "a fence that has seen tokens of that store refuses this store's, or admits a late writer with an older "
-     "token",
+     "a fence that has seen tokens of that store refuses this store's, or admits a late writer with an "
+     "older token",
      "add token_base={needed} to this store's URL in all of its clients, and keep it"},
 };
 

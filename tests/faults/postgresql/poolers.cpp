@@ -118,8 +118,8 @@ TEST_F(postgresql_poolers, of_transactions_that_are_said_to_pool_sessions_are_le
   EXPECT_EQ(next->ask("SELECT count(*) FROM pg_prepared_statements"), "0");
 }
 
-// Where others get in between, no call is carried out with their settings, leases go on, and no session of
-// theirs is ended, although the pooler may have left it the name of a former session.
+// If sessions of other applications get in between, no call is carried out with their settings, leases go on,
+// and none of those sessions is ended, although the pooler may have left it the name of a former one.
 TEST_F(postgresql_poolers, of_transactions_that_are_said_to_pool_sessions_cost_no_lease) {
   const pgbouncer pooler{server_, "transaction"};
   client locks{server_.url_through(pooler.port(), "?pooler=session")};

@@ -131,7 +131,7 @@ struct error_answer {
   [[nodiscard]] connection_error refusal() const { return refused_entry(number, sentence); }
 };
 
-/// Of a line of an answer, with CHAR(31) behind each field but the last.
+/// Takes the first field off a line of an answer, in which CHAR(31) separates the fields.
 std::string_view take_field(std::string_view& line) {
   const std::string_view value = line.substr(0, line.find('\x1f'));
   line.remove_prefix(std::min(line.size(), value.size() + 1));

@@ -56,7 +56,7 @@ constexpr auto verdicts = std::to_array<verdict>({
     {"", errc::unavailable, "the server refused a statement", false},
 });
 
-/// Of a pooler.
+/// What a pooler answers that gives each statement another session: it refuses a transaction.
 constexpr verdict no_transactions{"08P01", errc::unavailable,
                                   "a pooler of statements does not work; connect directly", false};
 

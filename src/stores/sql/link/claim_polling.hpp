@@ -33,7 +33,7 @@ struct polling_settings {
 /// wait, when a claim is granted, and when this client frees a name. No timer runs while no claim waits.
 /// What concerns holders, a request to release, is asked for after each renewal.
 ///
-/// Of more than `most_polled` names, each poll asks for the next ones.
+/// If more than `most_polled` names are waited for, the polls ask for them in turn.
 ///
 /// All functions are called under the core lock, and so are the actions.
 class claim_polling {

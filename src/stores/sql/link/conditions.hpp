@@ -30,8 +30,7 @@ inline constexpr condition server_conditions[]{
     // How claims that wait learn of grants, where the URL has notify=poll.
     {"notifications", grade::kept, "poll pooled=no",
      "a client polls, and no pooler is in front of the server: while claims wait, one statement at least "
-     "every "
-     "{poll:ms}; without notify=poll a hand-over takes less time"},
+     "every {poll:ms}; without notify=poll a hand-over takes less time"},
     {"notifications", grade::kept, "poll pooled=yes",
      "a client polls through a pooler: while claims wait, one statement for all of them at least every "
      "{poll:ms}"},
