@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // What the floors have in common: arguments, giving up, measuring, printing, a second process.

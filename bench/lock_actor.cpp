@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A client that is told, line by line, what to lock: for benches that kill its servers. With Redis only.
 //
 //     lock_actor URL TTL_MS

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The floors under `holdfast bench` on MariaDB: what the same work costs through libmariadb alone.
 //
 //     mariadb_floor SOCKET USER PASSWORD DATABASE pair      [COUNT]   acquire and release, both awaited

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Locks and unlocks a free name so often, in one thread: `bench/pair_cost` counts what that costs it. The
 // counters stand in for malloc and pthread_mutex_lock of the whole program.
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The floors under `holdfast bench` on PostgreSQL: what the same work costs through libpq alone.
 //
 //     postgresql_floor WHERE pair      [COUNT]   acquire and release, one prepared statement each, both awaited

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The floors under `holdfast bench` on Redis: what the same work costs on a bare socket.
 //
 //     redis_floor WHERE pair      [COUNT [TAG]]   SET NX PX, then EVALSHA compare-and-delete: two round trips

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // A connection to a Redis server with nothing in between: what goes out and what comes in, in blocking calls.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A TCP line on the loopback that is as long as wanted: bytes that go in at one end leave the other so much
 // later.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The floor under `holdfast bench pair` on SQLite: what an insert and a delete of one row cost through the
 // sqlite3 library alone, each a transaction of its own, in WAL mode with synchronous = NORMAL.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The floors under `holdfast bench` on ZooKeeper: what the same work costs through the C client alone.
 //
 //     zookeeper_floor HOST:PORT pair      [COUNT]   create and list, sent together; then delete; all awaited

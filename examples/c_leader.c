@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* An election from C: this process leads until it is told to stop, with one poll() for its work, for the loss
    of the leadership, and for requests to resign. Here the process asks itself to resign. */
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A lock from C: what may be had for 2 s at most, the token for the resource, a look at the deadline before
    each step. The store is HOLDFAST_STORE, else a file of this user. */
 

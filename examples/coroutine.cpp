@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ten coroutines on one thread deduct from one stock, each while it holds the lock; a coroutine whose lease
 // is lost ends with it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // The shop's database, as the examples have it: a SQLite file with the table `stock`, at first 10 units of

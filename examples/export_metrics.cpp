@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exports the statistics of a client in the text format of Prometheus, which OpenTelemetry's collector reads
 // as well. The names follow the conventions of both: the unit at the end, `_total` for counters, durations in
 // seconds. Serve what `metrics` returns at /metrics, with the Content-Type of this format:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A stock of units in a file. Its owner refuses writers whose lease has ended: it checks their fencing token.
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A service of items over HTTP, which refuses writers whose lease has ended. A client sends the token of its
 // lease with each request:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The snippets of docs/guide.md, in the order of that page. Each is a part of a function here, line by line;
 // the program calls these functions, and ends with 1 if one of them has not done what the page says.
 

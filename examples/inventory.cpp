@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Eight processes sell from one stock. Each reads how much is left, takes a moment for the payment,
 // and writes one less. Without a lock they sell what is no longer there; with one they cannot.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A logger: one observer of a client writes a line for each event. Names, labels and what a server says are
 // quoted: they may contain any text.
 

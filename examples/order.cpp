@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An order takes several items from the stock, all of them or none. Orders name their items in any order, and
 // none waits for another for ever.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A scheduler with a hot standby: two processes campaign, here two threads with a client each. One leads and
 // runs the jobs; the other takes over when the leader resigns, or one ttl after it died. Each job is stored
 // with the token of its term, so that a leader that was paused cannot run a job after another leads.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ends a test program in which one case hangs, and names the case: CTest's own limit is for the whole
 // process, and would come late. HOLDFAST_TEST_CASE_LIMIT is in seconds; without it nothing is limited.
 

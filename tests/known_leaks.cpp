@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is lost in others' libraries; LeakSanitizer calls this by its name. By the files of the libraries,
 // which it knows where nothing tells it the names of functions.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What ThreadSanitizer takes for a race, and is none; it calls this function by its name.
 
 extern "C" __attribute__((visibility("default"))) const char* __tsan_default_suppressions();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One process of `bench handoff`: several threads, each with a client of its own or with one for all of them,
 // contending for one name.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // handoff: P processes, in each of them N contenders, for one name. Each locks and unlocks over and over.
 // Timed is the hand-over: from the call of unlock in one process to the return of lock in another.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // held: N leases, each on a name of its own, kept by one client. What do they cost while nothing happens
 // but their renewal: processor time over at least one full round of renewals, and memory for each?
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // idle: N waiters queued behind a name that is held throughout. Once all are in the queue and have come to
 // rest, what does waiting cost this process?
 

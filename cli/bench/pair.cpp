@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pair: blocking threads lock and unlock free names, each thread its own, all on one client. Lock and
 // unlock are timed together, because the unlock does not wait for the store, and the next lock pays for that.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // spread: N claims in flight on one client, each on a name of its own. When a release is confirmed, the
 // next acquire of that name begins.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "commands/release.hpp"
 
 #include <fmt/core.h>

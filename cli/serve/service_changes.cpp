@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts of the service that do more than look: requests to release, and the doctor.
 
 #include <chrono>

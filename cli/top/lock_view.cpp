@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "top/lock_view.hpp"
 
 #include <fmt/format.h>

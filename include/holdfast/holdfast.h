@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef HOLDFAST_HOLDFAST_H
 #define HOLDFAST_HOLDFAST_H
 

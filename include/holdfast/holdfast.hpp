@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // Everything but <holdfast/async.hpp>, which needs the Boost.Asio of the program that includes it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Asynchronous operations on leases: release, downgrade, wait for the loss.
 
 #include <memory>

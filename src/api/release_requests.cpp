@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A client asks for the release of the holds of others.
 
 #include <cstddef>

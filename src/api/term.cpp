@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a term does besides its lease: it replaces its value.
 
 #include "holdfast/term.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "holdfast/fence.hpp"
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A process that uses the library as the lines on its standard input tell it, and answers each with one
 // line. It ends with its input.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loaded into another process before its C library: notes in the file that HOLDFAST_TEST_DISK_JOURNAL names,
 // a line each, the calls that write files beside that file, or make them durable: "write FILE", "fdatasync
 // FILE". The call that HOLDFAST_TEST_DISK_FAILS names fails, with EIO, and is not carried out.

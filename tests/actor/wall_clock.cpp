@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loaded into another process before its C library: its wall clock runs as many seconds ahead as the file
 // named by HOLDFAST_TEST_WALL_CLOCK says at the moment. All its other clocks are as they are.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "schema_places.hpp"
 #include "support/postgresql_server.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What bench makes a Redis server do, by the server's own counters.
 
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `holdfast doctor --after`: which token_base a fleet needs that moves to another store, on real ones; and
 // what a fence of the resource makes of it.
 

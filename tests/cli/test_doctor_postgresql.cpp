@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `holdfast doctor` on real PostgreSQL servers.
 
 #include <algorithm>

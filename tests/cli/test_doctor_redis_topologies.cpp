@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `holdfast doctor` on Sentinels, a cluster, and a set of servers of which a majority decides.
 
 #include <csignal>

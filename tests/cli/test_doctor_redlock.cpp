@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `holdfast doctor` on a set of servers of which a majority decides: what concerns more than one of them.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `holdfast doctor` on real ZooKeepers: each test breaks one condition, and sees it named.
 
 #include <chrono>

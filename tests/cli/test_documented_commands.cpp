@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command lines of README.md, docs and the man page name commands and options that the command has.
 
 #include <filesystem>

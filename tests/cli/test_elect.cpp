@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // elect and leader: one process of many runs a command.
 
 #include <chrono>

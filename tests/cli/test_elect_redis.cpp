@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A standby of `elect` while its server is away.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `holdfast fence`, and a holder that stands still for longer than its lease lasts.
 
 #include <csignal>

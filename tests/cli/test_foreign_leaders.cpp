@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the command says of a leader of another library, which takes part in elections on ZooKeeper.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the command says of a lock that another library has set: a plain key of Redis, without an expiry.
 
 #include <gmock/gmock.h>

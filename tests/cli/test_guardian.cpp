@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The process that kills the command of a wrapper that cannot.
 
 #include <chrono>

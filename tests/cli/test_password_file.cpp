@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The password of a store in a file, which somebody replaces.
 
 #include <filesystem>

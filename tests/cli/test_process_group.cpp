@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who else is in a process group: other processes come and go while /proc is read.
 
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is told on a terminal while people wait, and that pipes get none of it. `run` and `wait` have theirs
 // in test_terminal.cpp, `schema` in test_schema.cpp.
 

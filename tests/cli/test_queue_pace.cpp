@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When our turn may come, from what was seen of a queue.
 
 #include <chrono>

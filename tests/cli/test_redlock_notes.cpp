@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the command says of servers that differ from the majority, or are not heard.
 
 #include <csignal>

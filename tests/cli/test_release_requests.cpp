@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `release --ask`, and what `run` and `elect` do with a request.
 
 #include <csignal>

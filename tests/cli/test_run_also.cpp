@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `run --also`: a lock of another store, too.
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `run --also-flock`: beside jobs that use flock(1).
 
 #include <csignal>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `run --also` of a fleet that moves from Redis to ZooKeeper.
 
 #include <csignal>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A store that has fallen silent by the time that the command ends.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a lock rests after `run`.
 
 #include <csignal>

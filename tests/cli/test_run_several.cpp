@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `run` with --and: several names at once.
 
 #include <algorithm>

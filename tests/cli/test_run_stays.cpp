@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `run --at-least` where the locks of a store end with a session: the command keeps them itself.
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The wait of `run` and `elect`, where something besides the claim fails.
 
 #include <csignal>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `holdfast schema --fences` for stores without a database server.
 
 #include <gmock/gmock.h>

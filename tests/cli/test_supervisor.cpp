@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A command under a lease whose renewals the test makes.
 
 #include <chrono>

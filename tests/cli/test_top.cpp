@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `holdfast top`: its table and its keys as functions, and the whole of it on a terminal.
 
 #include <chrono>

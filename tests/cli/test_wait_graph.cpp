@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who waits for whom, and what of it is a deadlock.
 
 #include <chrono>

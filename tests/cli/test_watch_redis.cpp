@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `watch` on a server that holds more than locks.
 
 #include <csignal>

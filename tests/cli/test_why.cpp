@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `holdfast why`: who holds up a lock, to the end of the chain, and deadlocks.
 
 #include <algorithm>

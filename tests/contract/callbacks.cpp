@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // User code that takes its time in a callback: what it holds up, and what it does not.
 
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What ends with a client, and what a child after fork() has.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // <holdfast/async.hpp> with the completion tokens of Boost.Asio: who calls the handler, where, how often.
 
 #include <atomic>

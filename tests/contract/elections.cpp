@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // election: at most one leads, all see it and its value.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who may hold together, seen by a witness that is no lock.
 
 #include <memory>

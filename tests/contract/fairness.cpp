@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One queue for all: first come first served, and nobody starves.
 
 #include "contract/contract.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a holder notices of a force_release.
 
 #include "contract/contract.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // <holdfast/holdfast.h>: the core of the contract through the functions of C, with their codes, texts and
 // descriptors.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What of the contract runs by default: see extent.
 
 #include "contract/gate.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The guards, algorithms and condition variables of the standard library, on our types.
 
 #include <condition_variable>

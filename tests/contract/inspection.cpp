@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What people are shown: inspect, list, watch.
 
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lease_set::add: leases of several clients and stores count as one.
 
 #include <algorithm>

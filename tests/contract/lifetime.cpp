@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a hold lives and ends: renewal, expiry, loss, force, release.
 
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lock_set: how long its calls take.
 
 #include <future>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lock_set: several names of one client, all or none.
 
 #include <algorithm>

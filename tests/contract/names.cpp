@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names are bytes: what looks alike, or looks like syntax, is a lock of its own.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Observers of elections: each leader, in order, whatever happens to the store.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // term::proclaim: a leader replaces the value that others see.
 
 #include <condition_variable>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // recursive_mutex: counted per thread, given back with the last unlock.
 
 #include <boost/asio/use_future.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requests to release: who is asked, what the holder hears, and that nothing else changes.
 
 #include <future>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long a name rests: after a loss, and after a release that comes too soon.
 
 #include "contract/contract.hpp"

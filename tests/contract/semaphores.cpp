@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Permits, and names that are in use as something else.
 
 #include "contract/contract.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "contract/database_store.hpp"
 #include "support/mariadb_server.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // token_base=N in a URL: every token of the store plus N, whatever the call. Beside it are clients without
 // one, which see the store's own tokens.
 

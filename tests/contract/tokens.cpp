@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fencing tokens: larger than that of every earlier grant of the name.
 
 #include <set>

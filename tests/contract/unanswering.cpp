@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A store that stops answering, for a while or for good.
 
 #include <future>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every form of every acquiring verb, on every lock type: a form that is missing does not compile, and one
 // that behaves unlike its siblings fails.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // async_wait_lost: the wait for the loss of a lease.
 
 #include <future>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Watching single names: what calls, what does not, and for how long.
 
 #include <atomic>

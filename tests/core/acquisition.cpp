@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The acquisition without faults: what it requests, when, and from when a grant counts.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The acquisition when requests fail: every step fails in every way in turn.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the acquisition withdraws when it is given up, and for how long it tries.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One request, one reply: the machine behind renewals, releases and questions.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a client has a database server notify it of changes of the names that it watches.
 
 #include "stores/sql/link/change_tracking.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a client learns of grants from a server that sends it no notifications.
 
 #include "stores/sql/link/claim_polling.hpp"

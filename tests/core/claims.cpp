@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One mechanism for three modes: rooms and weights.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A request that its client has given up for lost may be carried out all the same, late, beside the one that
 // was sent in its stead: then an owner stands in the queue twice, in the model as in the SQL text.
 

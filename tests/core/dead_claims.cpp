@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A dead claim is dead for every task, in the model and in the SQL text, whether or not its row is buried
 // yet.
 

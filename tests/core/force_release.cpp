@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ending holds by force: those that are there when first asked, and none that is granted later.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several names in one request: what a client makes of the answers, and of their absence.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The keeper: when it renews, with whom, and when it declares a loss.
 
 #include "lease/keeper.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an observer of an election reports, from what it sees.
 
 #include "core/leader_tracker.hpp"

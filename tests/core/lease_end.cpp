@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The lease manager: a lease that is held, and how it ends.
 
 #include <gtest/gtest.h>

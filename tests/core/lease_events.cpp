@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the lease manager, the keeper and the driver tell the journal, on virtual time.
 
 #include <gtest/gtest.h>

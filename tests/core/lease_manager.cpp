@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The lease manager: from a claim to a lease.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random commands on the model and on the real SQL text: the same replies, notifications and states, and what
 // must be true of them, after every one. A failure is printed as the shortest sequence that shows it, with
 // its seed: RC_PARAMS="seed=… max_success=10000" runs that one, or more of them.

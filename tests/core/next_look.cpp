@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When a waiter looks again, for every place, time and chance.
 
 #include <algorithm>

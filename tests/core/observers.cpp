@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The observers of elections: when they look, and what they do about errors.
 
 #include "lease/observers.hpp"

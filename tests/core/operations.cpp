@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the users of a client have started: each ends once, whoever ends it.
 
 #include "lease/operations.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How SQLite carries out each statement: by the primary key, so that its cost does not grow with the tables.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The length of the failover guard that a server keeps, as clients ask for several: the real script on the
 // simulator's model of Redis, on virtual time.
 

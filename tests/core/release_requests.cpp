@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A request to release: the store notifies the holder's client, which inspects the name and reads the reason.
 
 #include <gtest/gtest.h>

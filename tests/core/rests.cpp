@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a name rests: the claim that the store keeps for longer than its client believes, and the last renewal.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several names at once: which requests a set sends, and what it gives back.
 
 #include "lease/set_claims.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The terms of the options hold for sets as for one name: ttl, retries, and how a claim ends.
 
 #include <algorithm>

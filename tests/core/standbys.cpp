@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A candidate that stands by in an election: which errors end its wait.
 
 #include <gtest/gtest.h>

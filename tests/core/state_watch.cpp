@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Watching names at a store that says only that something has changed.
 
 #include "runtime/state_watch.hpp"

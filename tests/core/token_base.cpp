@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A URL with token_base=N: every token of the store plus N, in each kind of request and reply.
 
 #include "stores/token_base.hpp"

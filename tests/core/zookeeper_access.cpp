@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Claims of a session among nodes that may not be read or listed, and what is shown of many.
 
 #include <gtest/gtest.h>

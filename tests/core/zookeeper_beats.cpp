@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the answers to a session's beats prove.
 
 #include <chrono>

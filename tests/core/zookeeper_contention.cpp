@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Many claims of one session: what is asked and watched grows with them, and not with their square.
 
 #include <gtest/gtest.h>

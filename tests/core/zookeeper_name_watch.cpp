@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a watch of single names reads and watches at ZooKeeper's servers, step by step.
 
 #include <deque>

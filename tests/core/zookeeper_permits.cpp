@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Claims of permits: their places in the line, and their leases.
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nodes that must not stay are removed, whatever becomes of the connection.
 
 #include <cstdint>

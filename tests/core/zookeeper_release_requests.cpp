@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When a holder hears of a request to release, which somebody has written into its node.
 
 #include <algorithm>

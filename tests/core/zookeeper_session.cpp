@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a session asks the servers, and what it makes of their answers, step by step.
 
 #include <deque>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as the URL of a client: it opens, or says that the URL is wrong. Only stores in memory are
 // opened, so that the fuzzer leaves the disk alone.
 

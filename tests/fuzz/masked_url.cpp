@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as a URL, and any as its password: what is shown never contains the password.
 
 #include <algorithm>

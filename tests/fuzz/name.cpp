@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as the name of a lock: it is refused, or it is a lock of just that name.
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as what a Redis server sends: they are taken apart, or refused, and every request makes of every
 // message an outcome, a failure or another question.
 

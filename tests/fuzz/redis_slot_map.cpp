@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as what a node of a Redis Cluster says of its slots: a map is read, or refused, and what is read
 // fits together. Redirections change it.
 

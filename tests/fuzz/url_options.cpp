@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as the options of a store URL: taken apart, or refused by errc::invalid_url; a value that was
 // escaped comes back as it was.
 

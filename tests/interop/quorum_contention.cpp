@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several independent servers: our clients, our command and other libraries' clients on one name, until they
 // were inside HOLDFAST_SECTIONS times in all. The witness is no lock: it loses counts when two are inside at
 // once.

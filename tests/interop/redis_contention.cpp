@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Everybody at once on one name, for HOLDFAST_CONTENTION_SECONDS seconds (4 by default): our clients that
 // block, our asynchronous ones, our command, redis-py and redlock. The witness is no lock: it loses counts
 // when two are inside at once.

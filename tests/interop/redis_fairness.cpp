@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clients that poll the key beside a queue of ours that is never empty: they and ours are served. Ours go on
 // until each of the others was inside three times, and for twice HOLDFAST_CONTENTION_SECONDS seconds.
 

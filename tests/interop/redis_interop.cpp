@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who holds, and who waits, when one of the two is another library's client: on one server, and on several
 // independent servers, of which a majority decides.
 

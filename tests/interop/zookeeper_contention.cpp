@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Everybody at once on one znode, for HOLDFAST_CONTENTION_SECONDS seconds (4 by default): four clients of
 // Curator or kazoo and four of ours. All stand in one queue, so all are served. The witness is no lock: it
 // loses counts when two are inside at once.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elections with Curator's LeaderLatch and kazoo's Election: one leader at a time, whoever is killed, stopped
 // or loses its session.
 

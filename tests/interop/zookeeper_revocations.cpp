@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requests to release, from and to Curator: Revoker.attemptRevoke, and InterProcessMutex.makeRevocable.
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The lock of several independent Redis servers (docs/adr/0029), checked in every interleaving of 3 servers
 // and 2 or 3 clients with a few faults.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What src/stores/quorum/protocol/contender does. The core asks every server again now and then, and
 // notifications make it ask at once: so a claim may ask at any moment. Only notifications with a proof are in
 // the model.

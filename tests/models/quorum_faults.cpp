@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What has to hold in every state, and which states are the same.
 #include <algorithm>
 #include <cstring>

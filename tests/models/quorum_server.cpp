@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What src/stores/redis/protocol/lua/quorum does for exclusive claims: each request is one step.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a state of the model holds: all servers, all clients, and what is under way between them. All of it is
 // bytes, so that two states are equal if their bytes are.
 #pragma once

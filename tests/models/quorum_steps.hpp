@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All states that may follow a state, and what is wrong with one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "simulation/candidate_user.hpp"
 
 #include <algorithm>

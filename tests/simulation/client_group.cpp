@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "simulation/client_group.hpp"
 
 #include <algorithm>

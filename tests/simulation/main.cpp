@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs worlds, and says how to see again what went wrong in one.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What clients of others do on a simulated Redis, and what of it can be seen there.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What becomes of a simulated primary of Redis whose replica was promoted.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A wait for the end of a lease that is cancelled: it completes once, whatever comes after that.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Asynchronous calls that are under way keep no client alive: it ends on the thread that destroys it.
 
 #include <chrono>

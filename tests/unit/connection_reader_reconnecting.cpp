@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A reader whose only connection breaks, and is connected again while it reads.
 
 #include <array>

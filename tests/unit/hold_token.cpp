@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fencing token in the metadata of a hold.
 
 #include <gtest/gtest.h>

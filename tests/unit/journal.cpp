@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The journal of a client: what it counts, how it measures, and what it does with an observer that is slow.
 
 #include "core/journal.hpp"

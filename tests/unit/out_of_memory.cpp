@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory that runs out: an error of the public call that asked, and below it the end of the process.
 
 #include <csignal>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A claim on several servers, step by step: what it sends, and when it holds.
 
 #include "unit/quorum_contender.hpp"

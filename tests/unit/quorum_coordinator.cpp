@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The requests of a client to several servers, on virtual time: what a majority of the answers makes of them.
 
 #include "unit/quorum_coordinator.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a client of several servers does if one of them does not answer.
 
 #include "stores/quorum/link/quorum_link.hpp"

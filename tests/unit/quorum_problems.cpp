@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What several servers have said, with the place of each.
 
 #include <gmock/gmock.h>

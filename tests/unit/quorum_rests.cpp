@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A hold that nobody keeps any more, at several servers: the last renewal goes to all of them.
 
 #include "unit/quorum_coordinator.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a client asks of all servers: the renewals of its holds, and what anybody may ask.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the scripts of a server that votes have in common with the client.
 
 #include "stores/redis/protocol/quorum_scripts.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which servers the others' clients name, and what a client of another set is told, on virtual time.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A claim on several servers that does not wait: when it is refused, and when it waits for votes that are
 // split.
 

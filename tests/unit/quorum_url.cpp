@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The URL of several independent servers. No server is needed: connections are made in the background.
 
 #include <algorithm>

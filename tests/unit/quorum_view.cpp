@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a majority of several servers says: of the time, of a lock, and of all locks.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which server of a cluster has which slots: what is read, and what is made of it.
 
 #include <gmock/gmock.h>

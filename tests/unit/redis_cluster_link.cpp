@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a client of a cluster does where the system, or a server, does not do its part.
 
 #include <algorithm>

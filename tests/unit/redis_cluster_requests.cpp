@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requests to a server of a cluster: where they are redirected to, and how a claim that waits hears of its
 // grant.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The search for the map of a cluster: one server after another, on virtual time.
 
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is made of the answer to the guard's question, and what requests become while nothing is granted.
 
 #include <gmock/gmock.h>

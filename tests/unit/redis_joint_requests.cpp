@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several claims in one request: what is said to a server, and what is made of its answers.
 
 #include <gmock/gmock.h>

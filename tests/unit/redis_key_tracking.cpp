@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which commands have a Redis server report changes, and what becomes of its reports.
 
 #include <deque>

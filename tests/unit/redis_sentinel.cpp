@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The search for the primary that Sentinels monitor, step by step.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is made of the errors that a server answers.
 
 #include <gmock/gmock.h>

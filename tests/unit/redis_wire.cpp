@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is read of a connection to a Redis server at one wake-up.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a request to release stands in the metadata of a hold.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looks at databases that take several parts, between which somebody else goes on.
 
 #include <gtest/gtest.h>

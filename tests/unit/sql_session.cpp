@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The session with which claims end.
 
 #include <atomic>

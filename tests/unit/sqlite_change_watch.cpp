@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The watch on the file of a store, for observers.
 
 #include <atomic>

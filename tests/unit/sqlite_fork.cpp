@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fork() while SQLite is at work: a child must not inherit its mutexes locked.
 
 #include <array>

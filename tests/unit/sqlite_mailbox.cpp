@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The FIFO of a client of a file, and those who write to it.
 
 #include <atomic>

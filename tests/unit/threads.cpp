@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A client for which the system has no thread.
 
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists as Apache's client library hands them over.
 
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of servers that the system has no thread to look up.
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long a client that looks for a server waits for each, and between the rounds.
 
 #include <chrono>

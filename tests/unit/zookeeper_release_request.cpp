@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requests to release as data of nodes: Curator's, and those with a reason.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is concluded from this host, whatever the store.
 
 #include <filesystem>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `holdfast serve`: what it refuses, and who may release.
 
 #include <fcntl.h>

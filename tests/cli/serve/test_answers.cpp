@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `holdfast serve`: what it says of locks, and how it begins and ends.
 
 #include <csignal>

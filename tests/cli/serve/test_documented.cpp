@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What docs/operating.md tells people to type, typed.
 
 #include <filesystem>

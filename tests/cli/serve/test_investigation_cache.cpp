@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `holdfast serve`: one reading of all queues for all who ask.
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long `holdfast serve` waits for a client: its connections, with limits that are over at once.
 
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `holdfast serve` with thousands of locks, for readers that are slow or not.
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `holdfast serve` while its store is gone, and after.
 
 #include <csignal>

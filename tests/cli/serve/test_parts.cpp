@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts of `holdfast serve` as functions: what they keep, and how much of it.
 
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `holdfast serve`, read by Prometheus of Debian's package.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The texts that `holdfast serve` sends: made once, shared by all readers, and bounded however slow these
 // are.
 

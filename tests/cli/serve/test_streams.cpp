@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `holdfast serve`: its stream of events.
 
 #include <csignal>

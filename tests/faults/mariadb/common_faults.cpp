@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "faults/servers/servers.hpp"
 #include "support/mariadb_server.hpp"
 #include "support/small_disk.hpp"

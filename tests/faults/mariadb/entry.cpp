@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who is spoken to, who is let in, and what may be made there.
 
 #include <csignal>

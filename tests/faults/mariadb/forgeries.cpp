@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a server says of a statement, and what a client makes of it.
 
 #include <atomic>

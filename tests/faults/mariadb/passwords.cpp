@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whoever answers in the place of a server, and would like to have the password.
 
 #include <array>

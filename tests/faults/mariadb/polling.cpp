@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clients that poll a MariaDB server: any connection does for any call.
 
 #include <atomic>

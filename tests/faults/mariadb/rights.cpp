@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Users of one server: one who owns the store, and those with the least rights.
 
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TLS handshakes of which a byte comes now and again.
 
 #include <future>

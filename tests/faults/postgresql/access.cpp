@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who is let in, to what, and how the server proves that it is the right one.
 
 #include "faults/postgresql/on_postgresql.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server's clock in sessions of several time zones.
 
 #include "faults/postgresql/on_postgresql.hpp"

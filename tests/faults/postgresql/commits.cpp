@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a commit is waited for, and what not.
 
 #include <atomic>

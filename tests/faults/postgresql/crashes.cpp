@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sessions that break down under those who hold, or are ended in the middle of a hand-over.
 
 #include "faults/postgresql/on_postgresql.hpp"

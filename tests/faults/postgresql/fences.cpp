@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of fences and its routine, which a resource in PostgreSQL calls.
 
 #include <future>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A server that takes no more connections, has no room left, takes only reading, or has no time.
 
 #include "faults/postgresql/on_postgresql.hpp"

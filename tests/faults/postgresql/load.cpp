@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Much of something, or for long: names, rows that others have locked; and what a database does with its
 // tables.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clients that poll, behind poolers of transactions.
 
 #include <vector>

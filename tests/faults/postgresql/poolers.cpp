@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PgBouncer between client and server.
 
 #include "faults/postgresql/pgbouncer.hpp"

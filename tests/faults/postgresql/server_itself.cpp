@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A server that tests start ends with them, whatever ends them.
 
 #include <csignal>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mode=session, as far as it is PostgreSQL's own; see server_session_mode.cpp.
 
 #include "faults/postgresql/on_postgresql.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Routines of others, schemas and settings for names. What all databases have in common is in
 // servers/tables.cpp.
 

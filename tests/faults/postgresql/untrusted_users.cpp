@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Others who may log in to the database, and make things in its schema "public", as everybody may by default
 // before PostgreSQL 15: nothing of theirs is run by a client of ours, whoever that is.
 

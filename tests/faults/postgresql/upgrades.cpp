@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stores that another version has made, or that somebody has changed.
 
 #include "faults/postgresql/on_postgresql.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Those who watch, where the server begins late to tell of changes.
 
 #include <atomic>

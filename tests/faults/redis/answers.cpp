@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Servers that answer, but not with what was asked for: each failure has its code, and a sentence that names
 // the store and the cause, and never the password.
 

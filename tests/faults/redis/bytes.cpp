@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Something that answers, and is no Redis server, or not in its right mind: an error within the caller's
 // patience, whatever the bytes.
 

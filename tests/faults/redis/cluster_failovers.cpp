@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Failovers of shards of a Redis Cluster: a lease that the new primary knows goes on, another one is reported
 // as lost, and the other shards go on.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nodes of a Redis Cluster that lie about its slots. Every call ends within its limits, with an error that
 // says what is wrong, and the client goes on when it is over.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A primary of a Redis Cluster that stood still while its replica took its place, and goes on: it carries out
 // what lies in its sockets before it learns that it is a replica. Clients that find it silent ask for the map
 // and leave it, so that no grant comes late here; when such a grant is doubted is in unit/redis_wire.cpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The failover guard in a Redis Cluster: each primary has its own, with a marker in the last of its slots.
 
 #include <algorithm>

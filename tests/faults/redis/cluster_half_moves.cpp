@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A slot of a Redis Cluster that is on its way for long: some of a lock's keys are at one server, and some at
 // the other one. Neither carries out a request for all of them (TRYAGAIN).
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Listings and watches see all shards of a Redis Cluster.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Slots of a Redis Cluster move, with their locks. Nobody who holds or waits notices.
 
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nodes of a Redis Cluster come and go, and a URL names whatever nodes.
 
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Notifications in a Redis Cluster stay within the shard of the lock: the other shards do no work for it.
 
 #include <cstddef>

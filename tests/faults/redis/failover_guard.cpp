@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The failover guard on real servers: one that may have forgotten grants makes no new ones until they are
 // over.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A failover that loses nothing ends no lease: the client hangs up on a server that has become a replica, and
 // goes on with the one to which its URL leads by then.
 

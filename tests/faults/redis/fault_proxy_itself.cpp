@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the other tests believe of the proxy between them and a server.
 
 #include <netinet/in.h>

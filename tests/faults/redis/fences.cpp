@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The check of fencing tokens as a function of Redis 7, and as a part of a script.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the function that checks fencing tokens is loaded if there are several servers.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A server that is one, and a line on which somebody else joins in: after the greeting, in place of answers,
 // in the middle of them and behind them. Errors at worst, within the caller's patience; and when it is over,
 // nothing of it is left.

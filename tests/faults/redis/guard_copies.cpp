@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The failover guard's script on a real server: in a cluster, a client's copy stands in for a marker that has
 // gone with its slot.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys where ours should be that others made: reported or waited for, never changed.
 
 #include <functional>

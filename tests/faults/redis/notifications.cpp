@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages on a client's channel are hints, whoever sends them: another user who may publish can neither make
 // a client believe in a grant, nor end a lease. A grant is believed that comes with the secret of its claim.
 // Whoever may read that in the keys, and publish, can make two hold, as whoever may write locks can.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wall clocks of a majority that are set back, behind the tokens that the servers have accepted. The
 // simulator has those that are set forward, and those of one server.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an observer hears of the connections to several independent servers.
 
 #include "faults/faults.hpp"

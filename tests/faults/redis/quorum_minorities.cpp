@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A minority that is slow, or was dead at the grant, and comes back.
 
 #include <array>

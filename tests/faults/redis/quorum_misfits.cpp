@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Servers of a quorum that answer, and are of no use: keys of another type, no rights, another password,
 // nonsense. Each costs its vote, and nothing else.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several independent servers, of which some stand still, die, or come back without their memory.
 
 #include <future>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clients that mean different sets of servers.
 
 #include <atomic>

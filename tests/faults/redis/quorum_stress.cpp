@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Client processes contend for one name, while servers stand still, crash, and come back with nothing. The
 // witness is no lock: it loses counts when two are inside at once. HOLDFAST_TEST_QUORUM_FAULTS says how many
 // faults there are; a run of scripts/hunt has ten.

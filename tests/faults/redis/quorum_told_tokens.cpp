@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a holder writes beside its hold at servers that may not have its token: see docs/adr/0029.
 
 #include <string>

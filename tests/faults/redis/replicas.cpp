@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // replicas=N with real replicas: a grant is believed when they have it, and given back when they do not.
 
 #include <cstdint>

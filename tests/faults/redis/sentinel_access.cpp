@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which Sentinels and servers a client of a redis+sentinel: URL is let in to, and what it is told where it is
 // not.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Primaries crash again and again under many clients, with grants that no replica has. With the failover
 // guard no two ever hold. HOLDFAST_TEST_CRASHES says how often; a run of scripts/hunt
 // has three.

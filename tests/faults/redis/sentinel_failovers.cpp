@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Failovers by Sentinels: a lease that the new primary knows goes on without a gap, another one is reported
 // as lost.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sentinels that lie, and notifications that others forge: they cost time at worst. A client connects to a
 // primary only, and a notification makes it ask.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sentinels that are gone, stand still or come back, while the primary lives: nothing is lost.
 
 #include <future>

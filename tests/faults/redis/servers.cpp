@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The servers that the tests start, and those that are too old for us.
 
 #include "faults/faults.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who is spoken to, and who is let in.
 
 #include <array>

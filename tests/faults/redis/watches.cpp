@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Watches of single names at Redis: what they cost, and what a user's missing rights do to them.
 
 #include <atomic>

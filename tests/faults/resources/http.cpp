@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The service of examples/fenced_http.cpp, which checks tokens in its handler.
 
 #include <gmock/gmock.h>

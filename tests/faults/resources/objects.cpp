@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An object store with conditional writes: moto's server of S3. It is left out where scripts/setup has not
 // brought it.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clients of a database that are stopped and killed at any moment, as holders and as waiters.
 
 #include <csignal>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server's wall clock, by which claims expire, is set under those who hold.
 
 #include "faults/servers/servers.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A server that is killed, restarted and stopped under those who hold and those who wait.
 
 #include "faults/servers/servers.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A database whose tables are on a disk that is full.
 
 #include "faults/servers/servers.hpp"

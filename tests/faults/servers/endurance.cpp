@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Many clients one after the other, and nothing that grows with them, on either side.
 
 #include "faults/endurance.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an observer hears of a connection that breaks, and of leases whose renewals do not get through.
 
 #include "faults/servers/servers.hpp"

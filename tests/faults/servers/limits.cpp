@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A database that takes no more connections, or takes only reading.
 
 #include <deque>

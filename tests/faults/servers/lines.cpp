@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Connections to a server that are cut, mute or slow.
 
 #include <atomic>

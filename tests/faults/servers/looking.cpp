@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who only looks at a database makes nothing in it.
 
 #include <atomic>

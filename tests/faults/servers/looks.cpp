@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a look costs a server: never in proportion to what lies there.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names and metadata that look like statements, in what is sent. That each is a name of its own, and shown as
 // it is, is the contract's: `names.*`.
 

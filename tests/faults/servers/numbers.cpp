@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A user who may only lock calls the routines by hand, with arguments that no client sends.
 
 #include "faults/servers/servers.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What lies in the tables of a busy name, and is read there.
 
 #include "faults/servers/servers.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mode=session: a lock ends with its client's session at the server, and not before.
 
 #include <csignal>

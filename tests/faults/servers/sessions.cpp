@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sessions at a database that an operator ends under those who hold and those who wait.
 
 #include "faults/servers/servers.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables and routines that others have made, changed or removed.
 
 #include <sstream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A wall clock that jumps in one process, while the machine's own goes on; tests/actor/wall_clock.cpp does
 // it.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Many turns, and nothing that grows with them.
 
 #include "faults/endurance.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of fences and its triggers, which a resource in an SQLite file uses.
 
 #include <gmock/gmock.h>

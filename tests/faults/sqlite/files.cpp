@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that are damaged, or somebody else's, or taken away.
 
 #include <future>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the file is, and who may read and write it.
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Processes stopped and killed at any moment, as holders and as waiters.
 
 #include <csignal>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file of several users: what those who may write its folder can do to the others, root among them.
 
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Busy files, full disks, no descriptors left.
 
 #include <future>

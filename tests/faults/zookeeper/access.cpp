@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nodes that not everybody may touch, and quotas.
 
 #include "faults/zookeeper/on_zookeeper.hpp"

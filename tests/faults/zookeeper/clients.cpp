@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clients that are killed or stopped, whose session is ended, whose nodes an operator deletes.
 
 #include "faults/zookeeper/on_zookeeper.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Many waits one after the other, and nothing that grows with them at the server.
 
 #include "faults/endurance.hpp"

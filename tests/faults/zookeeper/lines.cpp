@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Connections to ZooKeeper that are cut or mute, and what a session makes of that; server_lines.cpp has the
 // rest.
 

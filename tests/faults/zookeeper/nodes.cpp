@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What others have put where locks are.
 
 #include "faults/zookeeper/on_zookeeper.hpp"

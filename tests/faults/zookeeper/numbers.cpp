@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The numbers that a parent gives to its children, at the end of their range.
 
 #include "faults/zookeeper/on_zookeeper.hpp"

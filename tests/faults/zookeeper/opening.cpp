@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opening where no ZooKeeper is, and closing in every state.
 
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Networks that lose every packet between two sides, and tell neither.
 
 #include "faults/zookeeper/on_zookeeper.hpp"

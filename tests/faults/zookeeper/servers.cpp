@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Servers that are killed, restarted and stopped under those who hold and those who wait.
 
 #include "faults/zookeeper/on_zookeeper.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A user's coroutine, compiled with the user's own Boost.
 #include <cstdio>
 #include <utility>  // Boost 1.74's awaitable.hpp forgets it

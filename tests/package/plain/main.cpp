@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A user's first program: the library is linked, a lock is taken, its token grows.
 #include <cstdio>
 #include <mutex>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls of a session that somebody kills at the server.
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Notifications: a client that has one does not sleep on, whenever KILL QUERY comes.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the procedures leave in the tables, and what their answers do not tell: those are compared with the
 // model by `mariadb_model.*`.
 

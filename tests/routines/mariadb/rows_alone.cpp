@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each task goes by the primary key, and takes no lock but its own name's.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What servers of other versions answer.
 
 #include <gtest/gtest.h>

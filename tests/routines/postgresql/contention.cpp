@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Many clients at the same moment, where nothing is there yet: neither the tables nor the name.
 
 #include <barrier>

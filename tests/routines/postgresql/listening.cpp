@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which sessions hear what is notified: the server wakes each of them, for every commit that notifies
 // anybody.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How PostgreSQL carries out each statement within its routines, as the server itself logs it: by the primary
 // keys, so that the cost does not grow with the tables, whatever it believes of them.
 

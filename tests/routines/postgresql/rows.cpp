@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who is at one name keeps nobody from another: a transaction that stands still in the middle locks a row,
 // and no table.
 

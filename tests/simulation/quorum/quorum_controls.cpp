@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What happens where a condition of docs/stores/redlock.md is broken: two hold, as it says, and for how long.
 // The resource that checks tokens takes nothing stale.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A claim ends, and its owner claims again: what was meant for the former claim comes late.
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clients that name different servers. Two of them have a majority each of what they name, and share one
 // server.
 

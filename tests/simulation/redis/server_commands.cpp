@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server itself: its clock, its replicas, channels and scripts.
 
 #include <array>

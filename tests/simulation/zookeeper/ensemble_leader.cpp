@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the leader of an ensemble does: it keeps the sessions, decides on all changes, and tells the
 // followers.
 

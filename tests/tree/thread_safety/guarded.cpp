@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A counter as the library would have one. With -DTOUCH it also has a function that forgets to lock: clang
 // has to refuse that one, and to take the rest. tests/tree/CMakeLists.txt compiles both.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The engine of `holdfast doctor`, and what is concluded from this host.
 
 #include <array>

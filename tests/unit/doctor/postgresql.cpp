@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stores/postgresql/link/conditions.hpp"
 #include "stores/sql/link/conditions.hpp"
 #include "unit/doctor/cases.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether one store's tokens exceed those of the store that was in use before it.
 
 #include "stores/doctor/succession.hpp"

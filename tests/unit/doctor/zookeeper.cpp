@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stores/zookeeper/link/conditions.hpp"
 #include "stores/zookeeper/link/diagnosis.hpp"
 #include "unit/doctor/cases.hpp"

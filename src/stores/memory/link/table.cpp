@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stores/memory/link/table.hpp"
 
 #include <algorithm>

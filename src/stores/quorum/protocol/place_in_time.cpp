@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stores/quorum/protocol/place_in_time.hpp"
 
 #include <algorithm>

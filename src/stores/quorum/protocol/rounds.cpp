@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stores/quorum/protocol/rounds.hpp"
 
 #include "stores/quorum/protocol/problem_list.hpp"

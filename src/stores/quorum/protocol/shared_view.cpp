@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stores/quorum/protocol/shared_view.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stores/redis/link/key_tracking.hpp"
 
 #include <algorithm>

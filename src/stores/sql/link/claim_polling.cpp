@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stores/sql/link/claim_polling.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stores/sqlite/link/link.hpp"
 
 #include <algorithm>

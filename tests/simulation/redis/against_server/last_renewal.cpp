@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A last renewal, which shortens or lengthens a hold, as `at_least` does.
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Commands at random, alone and in scripts: of few keys, so that they meet keys of either type, with right
 // and wrong arguments.
 
