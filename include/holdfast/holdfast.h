@@ -19,7 +19,9 @@
 // They take NULL, and do nothing then. A thread must not be cancelled (pthread_cancel) in a function of the
 // library.
 //
-// *Callbacks.* There are none. What happens meanwhile makes a descriptor readable, for poll() or epoll.
+// *Callbacks.* There are none. What happens meanwhile makes a descriptor readable, for poll() or epoll. A
+// program with a loop of its own starts operations with the functions that end in _start, and takes their
+// ends from a queue.
 //
 // *fork().* In a child all functions fail with HOLDFAST_ERR_CLOSED for the objects of the parent, or answer
 // that nothing is held, and those that end in _free take nothing from the parent. The descriptors of the
@@ -98,6 +100,8 @@ typedef struct holdfast_client holdfast_client;
 typedef struct holdfast_lease holdfast_lease;
 /// Ends waits from another thread, as `std::stop_source`.
 typedef struct holdfast_stop holdfast_stop;
+/// Takes the ends of operations that were started without waiting for them.
+typedef struct holdfast_queue holdfast_queue;
 /// Tells of changes of a name, as `holdfast::client::watch`.
 typedef struct holdfast_watch holdfast_watch;
 /// Refuses holders that act late, as `holdfast::fence`.
@@ -151,6 +155,15 @@ struct holdfast_request {
 /// A request for `count` names that waits as long as it takes.
 #define HOLDFAST_REQUEST_INIT(specs, count) \
   {sizeof(holdfast_request), (specs), (count), HOLDFAST_FOREVER, NULL, NULL}
+
+/// How an operation has ended that was started with a queue. This struct does not grow.
+typedef struct holdfast_completion holdfast_completion;
+struct holdfast_completion {
+  uint64_t tag;           ///< as it was given to the start
+  int code;               ///< as the function without _start returns it
+  char* message;          ///< as that function sets it; to be freed with `holdfast_free`
+  holdfast_lease* lease;  ///< what an acquisition or a campaign holds, to be freed; NULL otherwise
+};
 
 /// A holder or a waiter, as `holdfast::claim_state`. Its process chose the texts and the value: never trust
 /// them.
@@ -224,6 +237,7 @@ HOLDFAST_API void holdfast_client_close(holdfast_client* client);
 HOLDFAST_API void holdfast_client_free(holdfast_client* client);
 
 /// Makes a handle with which other threads end waits. It serves any number of requests, and clients.
+/// \return HOLDFAST_OK or EXHAUSTED.
 HOLDFAST_API int holdfast_stop_create(holdfast_stop** stop, char** message);
 /// Ends the waits of all requests that have it, now and later, with HOLDFAST_ERR_CANCELLED. Their places in
 /// queues are given up. Does not wait. Not for a signal handler.
@@ -296,8 +310,7 @@ HOLDFAST_API int holdfast_lease_downgrade(holdfast_lease* lease, char** message)
 HOLDFAST_API int holdfast_lease_proclaim(holdfast_lease* lease, const void* value, size_t size,
                                          char** message);
 /// Releases all names, and waits for the store's confirmation; until the ttl has surely ended the hold at
-/// most. For other calls the lease is released from the start of this one, which first waits for a renewal, a
-/// downgrade or a proclamation of another thread to end.
+/// most. For other calls the lease is released from the start of this one, also for those that run.
 /// \return HOLDFAST_OK; LOST where it had ended before, so that another may have held during the work;
 ///         NOT_OWNER after a release; UNKNOWN_OUTCOME where the store could not be asked until the ttl had
 ///         surely ended it; CLOSED.
@@ -305,28 +318,64 @@ HOLDFAST_API int holdfast_lease_release(holdfast_lease* lease, char** message);
 /// Frees the lease. What it still holds is released without waiting for the store.
 HOLDFAST_API void holdfast_lease_free(holdfast_lease* lease);
 
+/// Makes a queue of ends. One serves any number of operations, and clients.
+/// \return HOLDFAST_OK or EXHAUSTED.
+HOLDFAST_API int holdfast_queue_open(holdfast_queue** queue, char** message);
+/// The descriptor, which is readable while the queue has an end. It belongs to the queue: neither read it nor
+/// close it. -1 in a child.
+HOLDFAST_API int holdfast_queue_fd(const holdfast_queue* queue);
+/// Takes the oldest end from the queue. Does not wait.
+/// \return false if there is none; all members of `completion` are zero then.
+HOLDFAST_API bool holdfast_queue_next(holdfast_queue* queue, holdfast_completion* completion);
+/// Frees the queue. Operations under way go on, and what they acquire later is released.
+HOLDFAST_API void holdfast_queue_free(holdfast_queue* queue);
+
+/// Starts `holdfast_acquire` and does not wait: its end comes through `queue`, once. `request->stop` ends it
+/// early. The request, its stop and the queue may be freed after the call.
+/// \param tag anything; it comes back with the end.
+/// \return HOLDFAST_OK. INVALID_NAME, INVALID_ARGUMENT and, in a child, CLOSED: nothing comes through the
+///         queue.
+HOLDFAST_API int holdfast_acquire_start(holdfast_client* client, const holdfast_request* request,
+                                        holdfast_queue* queue, uint64_t tag, char** message);
+/// Starts `holdfast_campaign`, otherwise as above.
+HOLDFAST_API int holdfast_campaign_start(holdfast_client* client, const holdfast_request* request,
+                                         const void* value, size_t size, holdfast_queue* queue, uint64_t tag,
+                                         char** message);
+/// Starts `holdfast_lease_release`, otherwise as above. The lease may be freed after the call.
+/// \return HOLDFAST_OK; NOT_OWNER after a release, INVALID_ARGUMENT, CLOSED: nothing comes through the queue.
+HOLDFAST_API int holdfast_lease_release_start(holdfast_lease* lease, holdfast_queue* queue, uint64_t tag,
+                                              char** message);
+
 /// Asks holders to release a name, as `holdfast::client::request_release`. They hear of it, and decide.
 /// \param token that of the holder to ask; 0: all of them.
 /// \param reason for people: at most 200 bytes; NULL: none.
 /// \param count how many were asked; may be NULL.
+/// \return HOLDFAST_OK, also if nobody holds it; INVALID_NAME, INVALID_ARGUMENT, UNAVAILABLE,
+/// UNKNOWN_OUTCOME,
+///         PERMISSION_DENIED, CLOSED.
 HOLDFAST_API int holdfast_request_release(holdfast_client* client, const char* name, uint64_t token,
                                           const char* reason, size_t* count, char** message);
 /// Ends holds, of any client, at once, as `holdfast::client::force_release`: until a holder notices its loss,
 /// only the token fences what it does.
 /// \param token that of the hold to end; 0: all of them.
 /// \param count how many were ended; may be NULL.
+/// \return as `holdfast_request_release`.
 HOLDFAST_API int holdfast_force_release(holdfast_client* client, const char* name, uint64_t token,
                                         size_t* count, char** message);
 
 /// The state of a name, as `holdfast::client::inspect`: it reflects every operation acknowledged before the
 /// call.
 /// \param most_waiters of them; 0: the holders alone; SIZE_MAX: all.
-/// \param state to be freed; without holders and waiters where the store does not know the name.
+/// \param state to be freed; without holders and waiters if the store does not know the name.
+/// \return HOLDFAST_OK; INVALID_NAME, INVALID_ARGUMENT, UNAVAILABLE, WRONG_TYPE, PERMISSION_DENIED,
+/// CORRUPT_STORE,
+///         CLOSED.
 HOLDFAST_API int holdfast_inspect(holdfast_client* client, const char* name, size_t most_waiters,
                                   holdfast_state** state, char** message);
 /// The participants of an election, as `holdfast::election::participants`: the leader is the holder, and
 /// those who stand by are the waiters, each with its value. Of another library's clients, too.
 /// \param state to be freed; its `last_token` is that of the leader, or zero.
+/// \return as `holdfast_inspect`.
 HOLDFAST_API int holdfast_inspect_election(holdfast_client* client, const char* name, holdfast_state** state,
                                            char** message);
 /// Frees it with all that it points to.
@@ -336,6 +385,7 @@ HOLDFAST_API void holdfast_state_free(holdfast_state* state);
 /// each burst of changes. Then: `holdfast_watch_clear`, and look with `holdfast_inspect` or
 /// `holdfast_inspect_election`.
 /// \param name NULL: changes of any name.
+/// \return HOLDFAST_OK; INVALID_NAME, EXHAUSTED, CLOSED.
 HOLDFAST_API int holdfast_watch_open(holdfast_client* client, const char* name, holdfast_watch** watch,
                                      char** message);
 /// The descriptor, which belongs to the watch and is closed with it; -1 in a child.
@@ -361,6 +411,7 @@ HOLDFAST_API int holdfast_fence_open(const char* file, int64_t wait_ms, size_t m
 HOLDFAST_API int holdfast_fence_admit(holdfast_fence* fence, const char* resource, uint64_t token,
                                       bool* admitted, char** message);
 /// The largest token of the resource that was admitted; zero if none is remembered.
+/// \return HOLDFAST_OK, INVALID_NAME or CLOSED.
 HOLDFAST_API int holdfast_fence_largest(const holdfast_fence* fence, const char* resource, uint64_t* token,
                                         char** message);
 /// Frees it, and releases its file.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "api/access.hpp"
+#include "api/releases.hpp"
 #include "api/start.hpp"
 #include "holdfast/error.hpp"
 #include "runtime/process.hpp"
@@ -58,30 +59,10 @@ std::vector<leases_of_client> by_client(std::span<const lease_record_ptr> record
   return all;
 }
 
-/// A loss is worse than that the store did not answer.
-std::error_code worse_of(std::error_code before, std::error_code next) {
-  return !before || next == errc::lost ? next : before;
-}
-
 std::error_code release_together(const leases_of_client& all) {
   // Leases that outlived their client were lost when it was closed.
   if (!all.core) return errc::lost;
-  return all.core->wait<std::error_code>([&](const auto& with, auto done) {
-    struct round {
-      store::handler<std::error_code> done;
-      std::size_t answers_due = 0;
-      std::error_code worst{};
-    };
-    const auto answers = std::make_shared<round>(round{std::move(done), all.leases.size()});
-    with.leases.together([&] {
-      for (const auto& each : all.leases) {
-        all.core->release(with, each, [answers](std::error_code code) {
-          answers->worst = worse_of(answers->worst, code);
-          if (--answers->answers_due == 0) answers->done(answers->worst);
-        });
-      }
-    });
-  });
+  return all.core->wait<std::error_code>(detail::release_of(*all.core, all.leases));
 }
 
 /// From now on the leases stop the set's signals, too. A loss must not be missed for lack of memory, so that
@@ -227,7 +208,7 @@ std::error_code lease_set::release() noexcept {
     }
   }
   std::error_code worst;
-  for (const auto& each : clients) worst = worse_of(worst, release_together(each));
+  for (const auto& each : clients) worst = detail::worse_of(worst, release_together(each));
   released->forget();
   return worst;
 }

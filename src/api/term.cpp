@@ -30,9 +30,11 @@ std::string text_of_attempt(const std::string& name, const std::shared_ptr<detai
   return "cannot replace the value of '" + name + "'" + (core ? " on " + core->url() : "");
 }
 
-/// Why a term cannot have the value; empty where it can.
-std::optional<failure> problem_of(const std::shared_ptr<detail::client_core>& core, std::string_view value) {
-  if (!core) return failure{errc::not_owner, "the term was resigned, moved from, or ended with its client"};
+/// Why a term cannot have the value; empty if it can.
+std::optional<failure> problem_of(const lease_core::lease_record_ptr& record,
+                                  const std::shared_ptr<detail::client_core>& core, std::string_view value) {
+  if (!record) return failure{errc::not_owner, "the term was resigned or moved from"};
+  if (!core) return failure{errc::lost, "the term ended with its client"};
   if (value.size() <= election::longest_value) return std::nullopt;
   return failure{errc::invalid_argument, "it has " + std::to_string(value.size()) + " bytes, and " +
                                              std::to_string(election::longest_value) + " are allowed"};
@@ -51,7 +53,7 @@ std::optional<failure> annotate(detail::client_core& core, const lease_core::lea
 void term::proclaim(std::string_view value) {
   const auto& record = detail::lease_access::record(lease_);
   const auto core = detail::client_of(record);
-  auto failed = problem_of(core, value);
+  auto failed = problem_of(record, core, value);
   std::shared_ptr<const std::string> metadata;
   if (!failed) {
     metadata = with_value(*metadata_, value);
@@ -89,7 +91,7 @@ pending async_proclaim(term held, std::string_view value, std::unique_ptr<comple
     }
     shared->complete(std::move(ended));
   };
-  if (const auto failed = problem_of(core, value)) {
+  if (const auto failed = problem_of(lease_access::record(all->held), core, value)) {
     end(failed);
     return {};
   }

@@ -65,6 +65,12 @@ template <class T>
   return text == nullptr ? std::string_view{} : std::string_view{text};
 }
 
+/// A value of `size` bytes of any kind; none may be null.
+[[nodiscard]] inline std::string_view bytes_of(const void* value, std::size_t size) {
+  if (size == 0) return {};
+  return {static_cast<const char*>(&required(static_cast<const char*>(value), "value")), size};
+}
+
 /// Empties the caller's variable, so that it is null if the call fails.
 template <class T>
 T*& cleared(T** out, const char* name) {

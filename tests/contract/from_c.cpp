@@ -4,11 +4,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <fcntl.h>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <poll.h>
 #include <string>
 #include <string_view>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -33,6 +36,7 @@ using client_ptr = std::unique_ptr<holdfast_client, freed<holdfast_client_free>>
 using lease_ptr = std::unique_ptr<holdfast_lease, freed<holdfast_lease_free>>;
 using state_ptr = std::unique_ptr<holdfast_state, freed<holdfast_state_free>>;
 using stop_ptr = std::unique_ptr<holdfast_stop, freed<holdfast_stop_free>>;
+using queue_ptr = std::unique_ptr<holdfast_queue, freed<holdfast_queue_free>>;
 using watch_ptr = std::unique_ptr<holdfast_watch, freed<holdfast_watch_free>>;
 using fence_ptr = std::unique_ptr<holdfast_fence, freed<holdfast_fence_free>>;
 
@@ -117,6 +121,37 @@ int lost_fd(const lease_ptr& lease) {
   EXPECT_EQ(calling([&](char** text) { return holdfast_lease_lost_fd(lease.get(), &fd, text); }),
             HOLDFAST_OK);
   return fd;
+}
+
+queue_ptr open_queue() {
+  return making<queue_ptr>([](holdfast_queue** out, char** text) { return holdfast_queue_open(out, text); })
+      .second;
+}
+ended start(const client_ptr& client, const c_wish& wanted, const queue_ptr& queue, std::uint64_t tag) {
+  const auto request = wanted.request();
+  return calling(
+      [&](char** text) { return holdfast_acquire_start(client.get(), &request, queue.get(), tag, text); });
+}
+ended start_release(const lease_ptr& lease, const queue_ptr& queue, std::uint64_t tag) {
+  return calling(
+      [&](char** text) { return holdfast_lease_release_start(lease.get(), queue.get(), tag, text); });
+}
+
+/// An end of a queue.
+struct tagged_end {
+  std::uint64_t tag = 0;
+  ended result;
+  lease_ptr lease;
+};
+/// The next end, for which it waits.
+tagged_end next_of(const queue_ptr& queue) {
+  EXPECT_TRUE(is_readable(holdfast_queue_fd(queue.get()), hang_ms));
+  holdfast_completion end{};
+  EXPECT_TRUE(holdfast_queue_next(queue.get(), &end));
+  tagged_end next{end.tag, {end.code, end.message == nullptr ? "" : end.message}, lease_ptr{end.lease}};
+  EXPECT_EQ(end.message != nullptr, end.code != HOLDFAST_OK);
+  holdfast_free(end.message);
+  return next;
 }
 
 class from_c : public on_each_store {
@@ -409,6 +444,100 @@ TEST_P(from_c, ends_waits_that_are_stopped_or_whose_client_is_closed) {
   EXPECT_EQ(take(one, {{exclusive_spec("stock")}}).first, HOLDFAST_ERR_CLOSED);
 }
 
+TEST_P(from_c, starts_operations_and_takes_their_ends_from_a_queue) {
+  const auto one = open_c();
+  const auto queue = open_queue();
+  ASSERT_TRUE(queue);
+  const int fd = holdfast_queue_fd(queue.get());
+  EXPECT_FALSE(is_readable(fd));
+  EXPECT_EQ(start(one, {{exclusive_spec("stock")}}, queue, 1), HOLDFAST_OK);
+  const auto first = next_of(queue);
+  EXPECT_EQ(first.tag, 1U);
+  ASSERT_TRUE(first.lease) << first.result;
+  EXPECT_EQ(inspect("stock").holders.front().token.value(), holdfast_lease_token(first.lease.get(), 0));
+  EXPECT_FALSE(is_readable(fd)) << "the only end was taken";
+
+  EXPECT_EQ(start(one, {{exclusive_spec("stock")}, 0}, queue, 2), HOLDFAST_OK);
+  const auto refused = next_of(queue);
+  EXPECT_EQ(refused.tag, 2U);
+  EXPECT_EQ(refused.result, HOLDFAST_ERR_TIMEOUT);
+  EXPECT_THAT(refused.result.text, testing::HasSubstr("cannot lock 'stock' on "));
+
+  EXPECT_EQ(start(one, {{exclusive_spec("stock")}}, queue, 3), HOLDFAST_OK);
+  EXPECT_TRUE(look().sees_waiters("stock", 1));
+  EXPECT_EQ(start_release(first.lease, queue, 4), HOLDFAST_OK);
+  EXPECT_FALSE(holdfast_lease_is_held(first.lease.get()));
+  EXPECT_EQ(start_release(first.lease, queue, 5), HOLDFAST_ERR_NOT_OWNER);
+  std::map<std::uint64_t, tagged_end> ends;
+  for (int each = 0; each < 2; ++each) {
+    auto end = next_of(queue);
+    ends[end.tag] = std::move(end);
+  }
+  EXPECT_EQ(ends[4].result, HOLDFAST_OK);
+  EXPECT_EQ(ends[4].lease, nullptr);
+  ASSERT_TRUE(ends[3].lease) << ends[3].result;
+  EXPECT_GT(holdfast_lease_token(ends[3].lease.get(), 0), holdfast_lease_token(first.lease.get(), 0));
+
+  const c_wish both{{exclusive_spec("b"), exclusive_spec("a")}};
+  EXPECT_EQ(start(one, both, queue, 6), HOLDFAST_OK);
+  const auto set = next_of(queue);
+  ASSERT_TRUE(set.lease) << set.result;
+  EXPECT_EQ(holdfast_lease_count(set.lease.get()), 2U);
+  EXPECT_STREQ(holdfast_lease_name(set.lease.get(), 0), "b");
+  EXPECT_EQ(start_release(set.lease, queue, 7), HOLDFAST_OK);
+  EXPECT_EQ(next_of(queue).result, HOLDFAST_OK);
+  EXPECT_TRUE(look().sees_holders("a", 0));
+
+  const c_wish office{{exclusive_spec("scheduler")}};
+  const auto request = office.request();
+  EXPECT_EQ(holdfast_campaign_start(one.get(), &request, "10.0.0.7", 8, queue.get(), 8, nullptr),
+            HOLDFAST_OK);
+  const auto term = next_of(queue);
+  ASSERT_TRUE(term.lease) << term.result;
+  EXPECT_EQ(calling([&](char** text) { return holdfast_lease_proclaim(term.lease.get(), "x", 1, text); }),
+            HOLDFAST_OK);
+}
+
+TEST_P(from_c, ends_started_waits_and_releases_what_nobody_takes) {
+  mutex stock{bystander(), "stock"};
+  stock.lock();
+  const auto one = open_c();
+  auto queue = open_queue();
+  auto stop = making<stop_ptr>([](holdfast_stop** out, char** text) {
+                return holdfast_stop_create(out, text);
+              }).second;
+  EXPECT_EQ(start(one, {{exclusive_spec("stock")}, HOLDFAST_FOREVER, stop.get()}, queue, 1), HOLDFAST_OK);
+  EXPECT_TRUE(look().sees_waiters("stock", 1));
+  holdfast_stop_request(stop.get());
+  EXPECT_EQ(next_of(queue).result, HOLDFAST_ERR_CANCELLED);
+  EXPECT_EQ(start(one, {{exclusive_spec("stock")}, HOLDFAST_FOREVER, stop.get()}, queue, 2), HOLDFAST_OK);
+  EXPECT_EQ(next_of(queue).result, HOLDFAST_ERR_CANCELLED) << "it was stopped before it was started";
+  stop.reset();
+  EXPECT_TRUE(look().sees_waiters("stock", 0));
+
+  EXPECT_EQ(start(one, {{exclusive_spec("stock")}}, queue, 3), HOLDFAST_OK);
+  EXPECT_TRUE(look().sees_waiters("stock", 1));
+  queue.reset();
+  stock.unlock();
+  EXPECT_TRUE(stock.try_lock_for(std::chrono::milliseconds{hang_ms})) << "the lease is kept by nobody";
+  stock.unlock();
+
+  queue = open_queue();
+  EXPECT_EQ(start(one, {{exclusive_spec("stock")}}, queue, 4), HOLDFAST_OK);
+  EXPECT_TRUE(is_readable(holdfast_queue_fd(queue.get()), hang_ms));
+  queue.reset();
+  EXPECT_TRUE(look().sees_holders("stock", 0)) << "the end in the queue is kept by nobody";
+
+  queue = open_queue();
+  const auto held = take(one, {{exclusive_spec("stock")}}).second;
+  EXPECT_EQ(start(one, {{exclusive_spec("stock")}}, queue, 5), HOLDFAST_OK);
+  EXPECT_TRUE(look().sees_waiters("stock", 1));
+  holdfast_client_close(one.get());
+  EXPECT_EQ(next_of(queue).result, HOLDFAST_ERR_CLOSED);
+  EXPECT_EQ(start_release(held, queue, 6), HOLDFAST_OK);
+  EXPECT_EQ(next_of(queue).result, HOLDFAST_ERR_LOST);
+}
+
 TEST_P(from_c, is_of_no_use_in_a_child) {
   auto one = open_c();
   auto held = take(one, {{exclusive_spec("stock")}}).second;
@@ -418,7 +547,10 @@ TEST_P(from_c, is_of_no_use_in_a_child) {
   auto watch = making<watch_ptr>([&](holdfast_watch** out, char** text) {
                  return holdfast_watch_open(one.get(), "stock", out, text);
                }).second;
-  ASSERT_TRUE(held && stop && watch);
+  auto queue = open_queue();
+  ASSERT_TRUE(held && stop && watch && queue);
+  EXPECT_EQ(start(one, {{exclusive_spec("other")}}, queue, 1), HOLDFAST_OK);
+  ASSERT_TRUE(is_readable(holdfast_queue_fd(queue.get()), hang_ms));
   const int fd = lost_fd(held);
   ASSERT_TRUE(is_readable(holdfast_watch_fd(watch.get()), hang_ms));
   const ::pid_t child = ::fork();
@@ -439,6 +571,11 @@ TEST_P(from_c, is_of_no_use_in_a_child) {
     good = holdfast_watch_fd(watch.get()) == -1 && good;
     holdfast_watch_clear(watch.get());
     holdfast_stop_request(stop.get());
+    holdfast_completion end{};
+    good = holdfast_queue_fd(queue.get()) == -1 && !holdfast_queue_next(queue.get(), &end) && good;
+    good = is_closed(holdfast_acquire_start(one.get(), &request, queue.get(), 2, nullptr)) && good;
+    good = is_closed(holdfast_lease_release_start(held.get(), queue.get(), 2, nullptr)) && good;
+    queue.reset();
     watch.reset();
     held.reset();
     stop.reset();
@@ -452,6 +589,7 @@ TEST_P(from_c, is_of_no_use_in_a_child) {
   EXPECT_FALSE(is_readable(fd));
   EXPECT_TRUE(is_readable(holdfast_watch_fd(watch.get()))) << "the child has taken what the parent is to see";
   EXPECT_EQ(inspect("stock").holders.size(), 1U);
+  EXPECT_TRUE(next_of(queue).lease);
 }
 
 TEST_P(from_c, may_be_used_by_many_threads_at_once) {
@@ -542,6 +680,7 @@ TEST(from_c_alone, null_may_be_freed_and_looked_at) {
   holdfast_watch_clear(nullptr);
   holdfast_fence_free(nullptr);
   holdfast_state_free(nullptr);
+  holdfast_queue_free(nullptr);
   holdfast_free(nullptr);
   EXPECT_FALSE(holdfast_lease_is_held(nullptr));
   EXPECT_EQ(holdfast_lease_remaining_ms(nullptr), 0);
@@ -549,6 +688,8 @@ TEST(from_c_alone, null_may_be_freed_and_looked_at) {
   EXPECT_EQ(holdfast_lease_name(nullptr, 0), nullptr);
   EXPECT_EQ(holdfast_lease_loss(nullptr, 0), HOLDFAST_NOT_LOST);
   EXPECT_EQ(holdfast_watch_fd(nullptr), -1);
+  EXPECT_EQ(holdfast_queue_fd(nullptr), -1);
+  EXPECT_FALSE(holdfast_queue_next(nullptr, nullptr));
   EXPECT_EQ(holdfast_client_url(nullptr), nullptr);
 }
 
@@ -575,6 +716,43 @@ TEST(from_c_alone, a_newer_struct_is_taken_as_far_as_its_new_members_are_zero) {
   const auto refused = attempt().first;
   EXPECT_EQ(refused, HOLDFAST_ERR_INVALID_ARGUMENT);
   EXPECT_THAT(refused.text, testing::HasSubstr("this version does not know"));
+}
+
+TEST(from_c_alone, sizes_times_and_descriptors_have_their_bounds) {
+  const auto one = making<client_ptr>([](holdfast_client** out, char** text) {
+                     return holdfast_client_open("memory:", nullptr, out, text);
+                   }).second;
+  const auto spec = exclusive_spec("stock");
+  holdfast_request request = HOLDFAST_REQUEST_INIT(&spec, 1);
+  const auto attempt = [&] {
+    return making<lease_ptr>([&](holdfast_lease** lease, char** text) {
+      return holdfast_acquire(one.get(), &request, lease, text);
+    });
+  };
+  for (const std::size_t size : {std::size_t{0}, sizeof request - 1, std::size_t{4097}, SIZE_MAX}) {
+    request.struct_size = size;
+    EXPECT_EQ(attempt().first, HOLDFAST_ERR_INVALID_ARGUMENT) << size;
+  }
+  request.struct_size = sizeof request;
+  request.wait_ms = HOLDFAST_NONE;
+  EXPECT_EQ(attempt().first, HOLDFAST_ERR_INVALID_ARGUMENT) << "it is for options alone";
+  request.wait_ms = INT64_MAX;
+  const auto held = attempt().second;
+  ASSERT_TRUE(held);
+  const int fd = lost_fd(held);
+  EXPECT_TRUE((::fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0) << "programs that are run inherit it";
+
+  ::rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const auto before = limit;
+  limit.rlim_cur = static_cast<::rlim_t>(fd);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+  int none = -2;
+  EXPECT_EQ(calling([&](char** text) { return holdfast_lease_release_request_fd(held.get(), &none, text); }),
+            HOLDFAST_ERR_EXHAUSTED);
+  EXPECT_EQ(none, -1);
+  EXPECT_EQ(lost_fd(held), fd);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 class fence_from_c : public testing::TestWithParam<bool> {};

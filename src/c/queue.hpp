@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "c/guard.hpp"
+#include "c/wakeup.hpp"
+#include "holdfast/detail/handle.hpp"
+
+namespace holdfast::c {
+
+/// The ends of started operations. The queue and each of its operations have it, so that it outlives a queue
+/// that is freed. Any thread.
+class ends {
+ public:
+  /// \throws holdfast::error errc::exhausted.
+  ends() : is_filled_{0} {}
+  ~ends();
+  ends(const ends&) = delete;
+  ends& operator=(const ends&) = delete;
+
+  [[nodiscard]] int fd() const noexcept { return is_filled_.fd(); }
+  void add(const holdfast_completion& end);
+  /// \return whether there was one.
+  bool take(holdfast_completion& oldest);
+  /// Nobody will take them: they are freed, also those that come later.
+  void close() noexcept;
+
+ private:
+  std::mutex mutex_;
+  event_descriptor is_filled_;
+  std::deque<holdfast_completion> all_;
+  bool is_closed_ = false;
+};
+
+/// A started operation, until its end is in the queue.
+class started {
+ public:
+  started(std::shared_ptr<ends> to, std::uint64_t tag) : to_{std::move(to)}, tag_{tag} {}
+
+  void end(std::error_code code, const std::string& detail);
+  void end(holdfast_lease* granted) { to_->add({tag_, HOLDFAST_OK, nullptr, granted}); }
+
+ private:
+  std::shared_ptr<ends> to_;
+  std::uint64_t tag_;
+};
+
+/// Cancels an operation when a stop is requested, which may come before the operation has a number. The one
+/// who starts the operation and the operation share it.
+class cancelling {
+ public:
+  explicit cancelling(const std::stop_token& stop) : stopped_{stop, [this] { request(); }} {}
+
+  void begin(detail::pending operation) {
+    const std::lock_guard held{mutex_};
+    operation_ = std::move(operation);
+    if (is_requested_) operation_.cancel();
+  }
+
+ private:
+  void request() {
+    const std::lock_guard held{mutex_};
+    is_requested_ = true;
+    operation_.cancel();
+  }
+
+  std::mutex mutex_;
+  bool is_requested_ = false;
+  detail::pending operation_;
+  std::stop_callback<std::function<void()>> stopped_;  // last: it uses the others
+};
+
+}  // namespace holdfast::c
+
+struct holdfast_queue : holdfast::c::owned {
+  const std::shared_ptr<holdfast::c::ends> all = std::make_shared<holdfast::c::ends>();
+};
