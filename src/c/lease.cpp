@@ -201,10 +201,11 @@ int holdfast_lease_release_start(holdfast_lease* lease, holdfast_queue* queue, u
     const auto core = holdfast::detail::client_of(of.records().front());
     if (!core) return end->end(errc::lost, of.refusal("cannot release"));
     core->start<std::optional<failure>>(
-        [&](const auto& with, const auto& done) {
-          holdfast::detail::release_of(*core, of.records())(with, [done](std::error_code code) {
-            done(code ? std::optional{failure{static_cast<errc>(code.value()), {}}} : std::nullopt);
-          });
+        [&](const auto& with, auto done) {
+          holdfast::detail::release_of(*core, of.records())(
+              with, [done = std::move(done)](std::error_code code) {
+                done(code ? std::optional{failure{static_cast<errc>(code.value()), {}}} : std::nullopt);
+              });
         },
         [end, attempt = of.refusal("cannot release")](const std::optional<failure>& failed) {
           if (failed) return end->end(failed->code, attempt);
