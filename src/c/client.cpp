@@ -23,10 +23,7 @@ using holdfast::lock_options;
 using holdfast::loss_reason;
 using holdfast::retry_policy;
 using holdfast::to_string;
-using holdfast::c::cleared;
-using holdfast::c::guarded;
-using holdfast::c::versioned;
-using holdfast::c::wait_of;
+using namespace holdfast::c;  // NOLINT(google-build-using-namespace)
 
 static_assert(HOLDFAST_ERR_TIMEOUT == static_cast<int>(errc::timeout));
 static_assert(HOLDFAST_ERR_LOST == static_cast<int>(errc::lost));

@@ -8,11 +8,7 @@
 
 using holdfast::duration;
 using holdfast::fencing_token;
-using holdfast::c::cleared;
-using holdfast::c::guarded;
-using holdfast::c::required;
-using holdfast::c::text_of;
-using holdfast::c::wait_of;
+using namespace holdfast::c;  // NOLINT(google-build-using-namespace)
 
 struct holdfast_fence {
   template <class... Arguments>

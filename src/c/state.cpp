@@ -20,12 +20,7 @@ using holdfast::fencing_token;
 using holdfast::lock_state;
 using holdfast::mode;
 using holdfast::server_note;
-using holdfast::c::cleared;
-using holdfast::c::guarded;
-using holdfast::c::ms_of;
-using holdfast::c::required;
-using holdfast::c::text_of;
-using holdfast::c::text_or_empty;
+using namespace holdfast::c;  // NOLINT(google-build-using-namespace)
 
 static_assert(HOLDFAST_EXCLUSIVE == static_cast<int>(mode::exclusive));
 static_assert(HOLDFAST_SHARED == static_cast<int>(mode::shared));

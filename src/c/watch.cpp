@@ -7,11 +7,7 @@
 #include "c/handles.hpp"
 #include "c/wakeup.hpp"
 
-using holdfast::c::cleared;
-using holdfast::c::event_descriptor;
-using holdfast::c::guarded;
-using holdfast::c::owned;
-using holdfast::c::required;
+using namespace holdfast::c;  // NOLINT(google-build-using-namespace)
 
 struct holdfast_watch : owned {
   event_descriptor changed{0};
