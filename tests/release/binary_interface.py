@@ -21,7 +21,7 @@ def abi(*arguments, root=ROOT):
 
 
 class binary_interface(unittest.TestCase):
-    def changed(self, *changes):
+    def changed(self, *changes, options=()):
         """The answer for a tree with these changes, each (file, former text, new text). The release is that of this header."""
         with tempfile.TemporaryDirectory() as folder:
             copy = pathlib.Path(folder)
@@ -34,7 +34,7 @@ class binary_interface(unittest.TestCase):
                 text = (copy / file).read_text()
                 self.assertIn(former, text)
                 (copy / file).write_text(text.replace(former, new, 1))
-            return abi("check", root=copy)
+            return abi("check", *options, root=copy)
 
     def refused(self, reason, *changes):
         answer = self.changed(*changes)
@@ -42,8 +42,11 @@ class binary_interface(unittest.TestCase):
         self.assertEqual(answer.returncode, 1, answer.stdout)
 
     def taken(self, *changes):
+        """As an addition, which the file of a release does not have yet."""
         answer = self.changed(*changes)
         self.assertEqual(answer.returncode, 0, answer.stdout)
+        answer = self.changed(*changes, options=["--equal"])
+        self.assertEqual(answer.returncode, 1, answer.stdout)
 
     def test_the_tree_as_it_stands(self):
         answer = abi("check", LIBRARY)
