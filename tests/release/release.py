@@ -14,6 +14,7 @@ import sys
 import tarfile
 import tempfile
 import unittest
+import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 VERSION = (ROOT / "VERSION").read_text().strip()
@@ -170,6 +171,9 @@ class release(unittest.TestCase):
         shutil.copy(LIBRARY, tree / "usr/lib/libholdfast.so")
         (tree / "DEBIAN/control").write_text(f"Package: a\nVersion: {VERSION}\nArchitecture: all\nMaintainer: A\nDescription: a\n")
         run("dpkg-deb", "--build", "-Znone", tree, folder / "a.deb")
+        library = max(pathlib.Path("/usr/lib").glob("*/libsqlite3.so.0.*"))
+        with zipfile.ZipFile(folder / "a.whl", "w") as wheel:
+            wheel.write(library, f"a.libs/{library.name.replace('.so', '-0123abcd.so')}")
         written = subprocess.run([self.clone / "scripts/sbom", folder], stdout=subprocess.PIPE, check=True,
                                  env=self.environment).stdout
         bill = json.loads(written)
@@ -183,6 +187,8 @@ class release(unittest.TestCase):
             self.assertEqual(packages[needed]["versionInfo"], said)
             self.assertIn(("SPDXRef-a.deb", "DYNAMIC_LINK", f"SPDXRef-{needed}"), related)
         self.assertIn(("SPDXRef-a.deb", "STATIC_LINK", "SPDXRef-libboost-dev"), related)
+        self.assertNotIn(("SPDXRef-a.deb", "STATIC_LINK", "SPDXRef-libcli11-dev"), related, "it is in the command alone")
+        self.assertIn(("SPDXRef-a.whl", "CONTAINS", "SPDXRef-libsqlite3-0"), related)
         self.assertIn(("SPDXRef-libsqlite3-dev", "BUILD_DEPENDENCY_OF", f"SPDXRef-holdfast-{VERSION}.tar.gz"), related)
         self.valid(written, folder)
 
