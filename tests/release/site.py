@@ -8,6 +8,7 @@
 
 It needs Doxygen and Sphinx, and `whole` a Chromium in HOLDFAST_CHROMIUM.
 """
+import hashlib
 import html.parser
 import os
 import pathlib
@@ -141,6 +142,15 @@ class whole(unittest.TestCase):
                     dead.append(f"{name}: {link}: no such anchor")
         self.assertGreater(count, 5000)
         self.assertEqual(sorted(set(dead)), [])
+
+    def test_two_builds_are_equal(self):
+        def digests():
+            return {each.relative_to(SITE): hashlib.sha256(each.read_bytes()).hexdigest()
+                    for each in SITE.rglob("*") if each.is_file()}
+
+        before = digests()
+        subprocess.run([ROOT / "scripts/site"], check=True, stdout=subprocess.DEVNULL)
+        self.assertEqual(digests(), before)
 
     def test_nothing_comes_from_another_host(self):
         self.assertEqual([(str(name), each) for name, found in self.pages.items() for each in found.resources
