@@ -51,7 +51,7 @@ step() {
   show_progress "$log" &
   local progress=$!
   ("$@") >"$log" 2>&1 </dev/null || status=$? # a subshell, so that an exit within ends up here too
-  kill "$progress" 2>/dev/null
+  kill "$progress" 2>/dev/null || true
   wait "$progress" 2>/dev/null || true
   measure_processors
   step_seconds=$((SECONDS - started)) step_processor_ms=$((processor_ms - processor_before))
@@ -76,7 +76,7 @@ show_progress() {
   local started=$SECONDS nothing counted
   exec {nothing}<> <(:) # `read` waits here: a sleep(1) would outlive this shell
   while ! read -rt 60 -u "$nothing"; do
-    counted=$(grep -aoE '^ *\[?[0-9]+/[0-9]+\]?' "$1" | tail -n 1 | tr -d '[] ')
+    counted=$(grep -aoE '^ *\[?[0-9]+/[0-9]+\]?' "$1" | tail -n 1 | tr -d '[] ' || true) # a log may count nothing
     note "$dim$(((SECONDS - started) / 60)) min${counted:+: $counted}$plain"
   done
 }
