@@ -56,8 +56,8 @@ std::string text_of(beast::string_view text) { return {text.data(), text.size()}
 /// 9112, 3.2.2).
 void take_absolute_form(http_request& request) {
   std::string& target = request.target;
-  for (const std::string_view scheme : {"http://", "https://"}) {
-    if (!boost::beast::iequals(target.substr(0, scheme.size()), scheme)) continue;
+  for (const beast::string_view scheme : {"http://", "https://"}) {
+    if (!beast::iequals(target.substr(0, scheme.size()), scheme)) continue;
     const std::size_t end = std::min(target.find_first_of("/?", scheme.size()), target.size());
     request.host = target.substr(scheme.size(), end - scheme.size());
     target.erase(0, end);
