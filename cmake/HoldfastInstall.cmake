@@ -1,41 +1,48 @@
-# What is installed, as three components that are also the three Debian packages:
+# What is installed, as three components that are also the three Debian packages (debian/rules):
 #   library      libholdfast0.1    the shared library, by its SONAME
-#   development  libholdfast-dev   headers, CMake package, pkg-config file, examples
+#   development  libholdfast-dev   static library, headers, CMake package, pkg-config file, examples
 #   command      holdfast          the command, its man page, its completions, its service; the documentation
 include(CMakePackageConfigHelpers)
 
-set(library_package libholdfast${holdfast_soversion})
-
 install(TARGETS holdfast EXPORT holdfast
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development)
-
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${library_package} RENAME copyright COMPONENT library) # where Debian looks for it
+if(holdfast_static)
+  install(TARGETS holdfast_static EXPORT holdfast-static
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+endif()
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/holdfast DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(FILES ${PROJECT_BINARY_DIR}/include/holdfast/version.hpp
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/holdfast COMPONENT development)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/holdfast)
-set(holdfast_components)
-foreach(store sqlite redis zookeeper postgresql mariadb)
-  string(TOUPPER ${store} STORE)
-  if(HOLDFAST_${STORE})
-    list(APPEND holdfast_components ${store})
-  endif()
-endforeach()
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/holdfast-config.cmake.in
   ${PROJECT_BINARY_DIR}/holdfast-config.cmake INSTALL_DESTINATION ${package_dir})
 # Before 1.0 a minor version may break what the one before promised.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/holdfast-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/holdfast-config.cmake ${PROJECT_BINARY_DIR}/holdfast-config-version.cmake
-  DESTINATION ${package_dir} COMPONENT development)
+  ${CMAKE_CURRENT_LIST_DIR}/HoldfastClients.cmake DESTINATION ${package_dir} COMPONENT development)
 install(EXPORT holdfast NAMESPACE holdfast:: FILE holdfast-targets.cmake
   DESTINATION ${package_dir} COMPONENT development)
+if(holdfast_static)
+  install(EXPORT holdfast-static NAMESPACE holdfast:: FILE holdfast-static-targets.cmake
+    DESTINATION ${package_dir} COMPONENT development)
+endif()
 
 # The file finds its prefix from where it lies, so that a tree may be moved or staged.
 file(RELATIVE_PATH pc_to_prefix
   /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+# Flags and not Requires.private, by which pkg-config asks whoever links the shared library for the clients' packages, too.
+set(flags_sqlite -lsqlite3)
+set(flags_redis -lssl -lcrypto)
+set(flags_zookeeper -lzookeeper_st)
+set(flags_postgresql -lpq)
+set(flags_mariadb -lmariadb)
+set(pc_private -lstdc++ -lm)
+foreach(store IN LISTS holdfast_stores)
+  list(PREPEND pc_private ${flags_${store}})
+endforeach()
+list(JOIN pc_private " " pc_private)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/holdfast.pc.in ${PROJECT_BINARY_DIR}/holdfast.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/holdfast.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
@@ -63,7 +70,8 @@ set(documentation ${CMAKE_INSTALL_DATADIR}/doc/holdfast)
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/SECURITY.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
   ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${documentation} COMPONENT command)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/packaging DESTINATION ${documentation} COMPONENT command
-  PATTERN packaging/deb EXCLUDE PATTERN docs/adr EXCLUDE PATTERN docs/architecture.md EXCLUDE
+  PATTERN packaging/conan EXCLUDE PATTERN packaging/rpm EXCLUDE PATTERN packaging/vcpkg EXCLUDE
+  PATTERN docs/adr EXCLUDE PATTERN docs/architecture.md EXCLUDE
   PATTERN docs/evidence.md EXCLUDE)
 install(CODE "set(documentation \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${documentation}\")" COMPONENT command)
 install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/InstalledLinks.cmake COMPONENT command)
@@ -71,43 +79,9 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${documentation} CO
   PATTERN CMakeLists.txt EXCLUDE PATTERN demo.sh EXCLUDE)
 
 # All that `cmake --install` copies and that has to be built.
-add_custom_target(installable DEPENDS holdfast)
-foreach(target holdfast-cli holdfast-completions)
+add_custom_target(installable)
+foreach(target holdfast holdfast_static holdfast-cli holdfast-completions)
   if(TARGET ${target})
     add_dependencies(installable ${target})
   endif()
 endforeach()
-
-set(CPACK_GENERATOR DEB)
-set(CPACK_PACKAGE_NAME holdfast)
-set(CPACK_PACKAGE_CONTACT "The Holdfast authors")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
-set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
-set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
-set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL library development)
-if(TARGET holdfast-cli)
-  list(APPEND CPACK_COMPONENTS_ALL command)
-endif()
-set(CPACK_DEB_COMPONENT_INSTALL ON)
-set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/src) # where the command finds the library
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=") # a later version of the same SONAME does as well
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME ${library_package})
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libholdfast-dev)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "libboost-dev, holdfast") # for <holdfast/async.hpp>; for the documentation
-set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME holdfast)
-set(CPACK_DEBIAN_COMMAND_PACKAGE_SECTION admin)
-# The service goes on with a new version, and ends with the package.
-set(CPACK_DEBIAN_COMMAND_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/deb/postinst
-  ${PROJECT_SOURCE_DIR}/packaging/deb/prerm ${PROJECT_SOURCE_DIR}/packaging/deb/postrm)
-set(CPACK_DEBIAN_COMMAND_PACKAGE_CONTROL_STRICT_PERMISSION ON)
-set(CPACK_COMPONENT_DEVELOPMENT_DEPENDS library)
-set(CPACK_COMPONENT_COMMAND_DEPENDS library)
-include(CPack)

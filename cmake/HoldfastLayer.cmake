@@ -37,6 +37,10 @@ function(holdfast_layer NAME)
     set(scope PUBLIC)
     add_library(${target} OBJECT ${sources})
     holdfast_compile_options(${target})
+    holdfast_installed_options(${target})
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      target_compile_options(${target} PRIVATE -fno-gnu-unique) # objcopy cannot make such names local
+    endif()
     target_link_libraries(${target} PRIVATE ${ARG_LINK})
     # The public headers must know that they are being compiled into the library.
     target_compile_definitions(${target} PRIVATE HOLDFAST_BUILDING)
