@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with the static library, and with a Boost that is not the library's: both run an event loop, and each catches
-// what it throws.
+// A program with the static library, and with a Boost that is not the library's: both run an event loop, and
+// each catches what it throws.
 #include <chrono>
 #include <cstdio>
 #include <mutex>
@@ -25,7 +25,8 @@ bool boost_works(asio::io_context& io) {
   asio::local::connect_pair(one, other);
   char byte = 0;
   bool read = false, timer = false, caught = false;
-  asio::async_read(other, asio::buffer(&byte, 1), [&](auto error, std::size_t) { read = !error && byte == 'x'; });
+  asio::async_read(other, asio::buffer(&byte, 1),
+                   [&](auto error, std::size_t) { read = !error && byte == 'x'; });
   asio::steady_timer soon{io, std::chrono::milliseconds{1}};
   soon.async_wait([&](auto error) {
     timer = !error;
