@@ -1,0 +1,304 @@
+"""The same for asyncio: what waits is awaited, and a loss cancels the body of ``async with``.
+
+::
+
+    async with aio.Client("redis://localhost") as locks:
+        async with locks.mutex("stock/sku-42").acquire(timeout=2) as lease:
+            ...
+
+A task that is cancelled while it waits gives up its place in the queue. Objects may be used by any task of any loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import weakref
+from collections.abc import Awaitable, Callable, Generator
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+from . import _base, _core
+from ._core import Claim, Operation, Queue, State
+from ._errors import HoldfastError
+from ._native import ffi, lib
+
+__all__ = ["Acquisition", "Client", "Election", "Lease", "Lock", "Signal", "Term", "Watch"]
+
+
+class _Ends:
+    """The queue of a loop, and the futures of what it will tell of."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._queue = Queue()
+        self._futures: dict[int, asyncio.Future[Any]] = {}
+        self._tags = itertools.count()
+        loop.add_reader(self._queue.fd, self._take)
+
+    async def run(self, operation: Operation) -> Any:
+        tag = next(self._tags)
+        operation.start(self._queue.handle, tag)
+        future = self._futures[tag] = asyncio.get_running_loop().create_future()
+        try:
+            return await future
+        except BaseException:
+            lib.holdfast_stop_request(operation.stop)
+            self._futures.pop(tag, None)
+            if not future.cancelled():  # the end came in the moment before the cancellation
+                ffi.release(future.result())
+            raise
+
+    def _take(self) -> None:
+        while (completion := self._queue.next()) is not None:
+            future = self._futures.pop(completion.tag, None)
+            if future is None or future.done():
+                ffi.release(completion)  # what nobody waits for any more is released
+            else:
+                future.set_result(completion)
+
+
+_loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Ends] = weakref.WeakKeyDictionary()
+
+
+async def _run(operation: Operation) -> Any:
+    loop = asyncio.get_running_loop()
+    ends = _loops.get(loop)
+    if ends is None:
+        ends = _loops[loop] = _Ends(loop)
+    return await ends.run(operation)
+
+
+class _Reader:
+    """Calls a function when a descriptor becomes readable. It has a copy of it, which others may have, too."""
+
+    def __init__(self, fd: int, function: Callable[..., object], *args: object) -> None:
+        self._fd = os.dup(fd)
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(self._fd, self._call, function, *args)
+
+    def _call(self, function: Callable[..., object], *args: object) -> None:
+        self.close()
+        function(*args)
+
+    def close(self) -> None:
+        if self._fd != -1:
+            self._loop.remove_reader(self._fd)
+            os.close(self._fd)
+            self._fd = -1
+
+
+async def _readable(fd: int) -> None:
+    future = asyncio.get_running_loop().create_future()
+    reader = _Reader(fd, future.set_result, None)
+    try:
+        await future
+    finally:
+        reader.close()
+
+
+class Signal(_base.SignalBase):
+    """Set when something has happened to a lease, as `asyncio.Event`. It stays set."""
+
+    async def wait(self) -> None:
+        """Waits until it has happened, as `asyncio.Event`. A release of the lease does not end the wait.
+
+        :raises NotOwner: after a release.
+        """
+        await _readable(self.fileno())
+
+
+class Lease(_base.LeaseBase):
+    """What is held of one name or of several, or a wish that has timed out; as `holdfast_locks.Lease`.
+
+    ``async with`` releases it at the end of the block. If it is lost before, the block is cancelled, as by
+    `asyncio.timeout`, and `LeaseLost` is raised behind it.
+    """
+
+    @property
+    def lost(self) -> Signal:
+        """Set when the first name is lost, as `holdfast_locks.Lease.lost`."""
+        return Signal(self._lost_fd, lambda: self.loss is not None)
+
+    @property
+    def release_requested(self) -> Signal:
+        """Set when somebody asks for the release. It stays held until it is released."""
+        return Signal(self._request_fd, lambda: self.release_request is not None)
+
+    async def renew(self) -> None:
+        """Renews now, as `holdfast_locks.Lease.renew`."""
+        await asyncio.to_thread(self._renew)
+
+    async def downgrade(self) -> None:
+        """Changes an exclusive hold to a shared one, as `holdfast_locks.Lease.downgrade`."""
+        await asyncio.to_thread(self._downgrade)
+
+    async def release(self) -> None:
+        """Releases all names, and waits for the store's confirmation, as `holdfast_locks.Lease.release`.
+
+        If the task is cancelled meanwhile, the release goes on in the background.
+        """
+        _core.check(await _run(self._release()))
+
+    async def __aenter__(self: _L) -> _L:
+        task = asyncio.current_task()
+        assert task is not None
+        self._task = task
+        self._cancelling = task.cancelling()
+        self._is_cancelled = False
+        self._reader = _Reader(self._lost_fd(), self._cancel)
+        return self
+
+    def _cancel(self) -> None:
+        self._is_cancelled = True
+        self._task.cancel()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, body: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._reader.close()
+        loss = None
+        if self._is_cancelled and self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
+            loss, body = body, None  # that cancellation was ours, and no other is under way
+        try:
+            if not self._released:
+                await self.release()
+            if loss is not None:
+                self.check()
+        except HoldfastError as failed:
+            if loss is not None:
+                raise failed from loss
+            self._failed_at_exit(failed, body)
+
+
+class Term(Lease):
+    """The lease of a leader, see `Election.campaign`."""
+
+    async def proclaim(self, value: str | bytes) -> None:
+        """Replaces the value that others see of this leader, as `holdfast_locks.Term.proclaim`."""
+        await asyncio.to_thread(self._proclaim, value)
+
+
+_L = TypeVar("_L", bound=Lease)
+
+
+class Acquisition(Generic[_L]):
+    """What `Lock.acquire` returns: to be awaited, for a lease, or for ``async with``, which awaits it and enters."""
+
+    def __init__(self, wait: Callable[[], Awaitable[_L]]) -> None:
+        self._wait = wait
+
+    def __await__(self) -> Generator[Any, None, _L]:
+        return self._wait().__await__()
+
+    async def __aenter__(self) -> _L:
+        self._lease = await self
+        return await self._lease.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, body: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._lease.__aexit__(kind, body, trace)
+
+
+class Lock(_base.LockBase):
+    """One name or several, in a mode, as `holdfast_locks.Lock`."""
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> Acquisition[Lease]:
+        """Waits in the queue until all names are held.
+
+        Both forms are right::
+
+            async with lock.acquire(timeout=2) as lease: ...   # raises Timeout
+            if await lock.acquire(timeout=2): ...              # then await lock.release()
+
+        The parameters and the errors are those of `holdfast_locks.Lock.acquire`.
+        """
+        wait = _core.acquire_ms(blocking, timeout)
+
+        async def begin() -> Lease:
+            return Lease(self, await _run(self._request.acquire(wait)), asyncio.current_task())
+
+        return Acquisition(begin)
+
+    async def release(self) -> None:
+        """Releases what this task has acquired last through this object.
+
+        :raises NotOwner: this task has acquired nothing, or has released it.
+        """
+        await self._newest(asyncio.current_task()).release()
+
+    async def locked(self) -> bool:
+        """Asks the store whether an acquisition would have to wait, for holders of any process."""
+        return await asyncio.to_thread(self._is_locked)
+
+    async def __aenter__(self) -> Lease:
+        return await self.acquire().__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, body: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._newest(asyncio.current_task()).__aexit__(kind, body, trace)
+
+
+class Election(_base.ElectionBase):
+    """One of those who campaign for the name leads, as `holdfast_locks.Election`."""
+
+    def campaign(self, value: str | bytes = b"", timeout: float = -1) -> Acquisition[Term]:
+        """Stands by until this candidate is elected, as `holdfast_locks.Election.campaign`."""
+
+        async def begin() -> Term:
+            return Term(self, await _run(self._campaign(value, timeout)), asyncio.current_task())
+
+        return Acquisition(begin)
+
+    async def leader(self) -> Claim | None:
+        """Asks the store for the leader."""
+        return await asyncio.to_thread(self._leader)
+
+    async def participants(self) -> tuple[Claim, ...]:
+        """Asks the store for the leader and those who stand by, in their order."""
+        return await asyncio.to_thread(self._participants)
+
+
+class Watch(_base.WatchBase):
+    """Tells of changes of a name, or of any, as `holdfast_locks.Watch`."""
+
+    async def wait(self) -> None:
+        """Waits for a change since the last call. The first call returns soon."""
+        await _readable(self.fileno())
+        self.clear()
+
+    async def __aenter__(self) -> Watch:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+
+class Client(_base.ClientBase[Lock, Election, Watch]):
+    """One store, its connections, and the keeper of its leases, as `holdfast_locks.Client`."""
+
+    _lock, _election, _watch = Lock, Election, Watch
+
+    async def close(self) -> None:
+        """Ends it, as `holdfast_locks.Client.close`."""
+        await asyncio.to_thread(self._close)
+
+    async def inspect(self, name: str, most_waiters: int | None = None) -> State:
+        """The state of a name, as `holdfast_locks.Client.inspect`."""
+        return await asyncio.to_thread(self._inspect, name, most_waiters)
+
+    async def request_release(self, name: str, reason: str = "", token: int = 0) -> int:
+        """Asks holders to release a name, as `holdfast_locks.Client.request_release`."""
+        return await asyncio.to_thread(self._request_release, name, reason, token)
+
+    async def force_release(self, name: str, token: int = 0) -> int:
+        """Ends holds, as `holdfast_locks.Client.force_release`."""
+        return await asyncio.to_thread(self._force_release, name, token)
+
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()

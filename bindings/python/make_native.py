@@ -1,0 +1,27 @@
+"""Writes the C source of holdfast_locks._native, the extension module over <holdfast/holdfast.h>.
+
+    make_native.py HEADER OUTPUT
+
+Its declarations are those of the header itself, so that no second copy can differ from it.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import cffi
+
+
+def declarations(header: str) -> str:
+    """The header as cffi reads it: without the preprocessor's lines."""
+    header = re.sub(r"^#ifdef __cplusplus\n.*?^#endif\n", "", header, flags=re.DOTALL | re.MULTILINE)
+    header = re.sub(r"^#(.*\\\n)*.*\n", "", header, flags=re.MULTILINE)
+    header = header.replace("HOLDFAST_API ", "")
+    return header + "static const int64_t HOLDFAST_FOREVER, HOLDFAST_NONE;"
+
+
+header, output = sys.argv[1:]
+ffi = cffi.FFI()
+ffi.cdef(declarations(Path(header).read_text(encoding="utf-8")))
+ffi.set_source("holdfast_locks._native", "#include <holdfast/holdfast.h>\n")
+ffi.emit_c_code(output)
