@@ -58,3 +58,7 @@ def test_a_loss_of_the_library_has_a_name():
     lib = holdfast_locks._native.lib
     names = {holdfast_locks._core.text_of(lib.holdfast_loss_text(loss)) for loss in range(1, 5)}
     assert names == set(holdfast_locks.Loss)
+
+
+def test_the_licence_is_that_of_the_project():
+    assert (package / "LICENSE").read_text() == (root / "LICENSE").read_text()
