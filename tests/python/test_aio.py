@@ -178,7 +178,7 @@ def test_a_cancellation_at_any_moment_leaks_nothing(run, others, name):
 
 def test_signals_and_the_other_calls(run, others, name):
     async def test(locks):
-        async with locks.mutex(name, label="night run").acquire() as lease:
+        async with locks.writer(name, label="night run").acquire() as lease:
             waits = [asyncio.create_task(lease.release_requested.wait()) for _ in range(2)]
             await asyncio.sleep(0)
             assert await locks.request_release(name, "please") == 1

@@ -5,6 +5,7 @@ examples of the documents run, and the tests of locks.
 """
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -44,13 +45,33 @@ def environment_with(tmp_path, wheel, *options):
     return python
 
 
-def check(tmp_path, **environment):
+NO_CLIENT = """
+import holdfast_locks
+for url, package in (("postgresql://127.0.0.1:1/x", "libpq5"), ("mysql://127.0.0.1:1/x", "libmariadb3")):
+    try:
+        holdfast_locks.Client(url)
+    except holdfast_locks.Unavailable as refused:
+        assert f"install {package}" in str(refused), refused
+    else:
+        raise AssertionError(url)
+"""
+
+
+def empty_clients(folder):
+    """A folder with clients of databases that cannot be loaded."""
+    folder.mkdir()
+    for file in ("libpq.so.5", "libmariadb.so.3"):
+        (folder / file).touch()
+    return folder
+
+
+def check(tmp_path, stores, **environment):
     """Runs the documents' examples and the tests of locks with the installed package."""
     python = tmp_path / "venv/bin/python"
     (modules,) = tmp_path.glob("venv/lib/*/site-packages")
     (modules / "debian.pth").write_text("/usr/lib/python3/dist-packages")  # pytest; behind what is installed
     files = [tests / f"test_{each}.py" for each in ("documents", "locks", "aio")]
-    settings = {"PYTHONPATH": "", "HOLDFAST_PYTHON_STORES": "sqlite redis", "PYTHONDONTWRITEBYTECODE": "1"}
+    settings = {"PYTHONPATH": "", "HOLDFAST_PYTHON_STORES": stores, "PYTHONDONTWRITEBYTECODE": "1"}
     run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files, **settings, **environment)
 
 
@@ -62,12 +83,14 @@ def test_a_wheel_with_the_library_inside(tmp_path):
     run(*repair, PYTHONPATH=str(modules), PATH=f"{modules}/bin:{os.environ['PATH']}")
     (wheel,) = (tmp_path / "wheel").glob("holdfast_locks-*-cp311-abi3-manylinux_*.whl")
     python = environment_with(tmp_path, wheel)
-    symbols = run(
-        "nm", "-D", "--defined-only", *(tmp_path / "venv").glob("lib/*/site-packages/holdfast_locks/_native.abi3.so")
-    )
+    (module,) = tmp_path.glob("venv/lib/*/site-packages/holdfast_locks/_native.abi3.so")
+    symbols = run("nm", "-D", "--defined-only", module)
     assert [line.split()[2] for line in symbols.splitlines()] == ["PyInit__native"]
+    undefined = run("nm", "-D", "--undefined-only", module)
+    assert not re.search(r" (PQ|mysql_|mariadb_)", undefined)  # the linker would not say so of a module
     run(python, "-c", "import holdfast_locks.aio", PYTHONPATH="")  # with what pip has installed alone
-    check(tmp_path)
+    run(python, "-c", NO_CLIENT, PYTHONPATH="", LD_LIBRARY_PATH=str(empty_clients(tmp_path / "empty")))
+    check(tmp_path, "sqlite redis zookeeper postgresql mariadb")
 
 
 @pytest.mark.skipif(not modules.exists(), reason="scripts/setup brings what builds a wheel")
@@ -84,4 +107,4 @@ def test_a_source_distribution_beside_an_installed_library(tmp_path):
     ).stdout.split()[-1]
     wheel = built(tmp_path / archive, tmp_path / "built", CMAKE_PREFIX_PATH=str(tmp_path / "prefix"))
     environment_with(tmp_path, wheel, "--no-deps", "--no-index")  # cffi is Debian's
-    check(tmp_path, LD_LIBRARY_PATH=str(tmp_path / "prefix/lib"))
+    check(tmp_path, "sqlite redis", LD_LIBRARY_PATH=str(tmp_path / "prefix/lib"))

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "stores/mariadb/link/dial.hpp"
+#include "stores/mariadb/link/libmariadb.hpp"
 #include "stores/mariadb/link/listener.hpp"
 #include "stores/mariadb/protocol/schema.hpp"
 #include "stores/scheme.hpp"
@@ -98,6 +99,7 @@ mariadb::settings settings_of(store_url& url, const client_options& options) {
   take_notify(url, s.link, &sql::mariadb::poll_of);
   s.link.keep_idle = url.take_duration("keep_idle", 30 * 24h);
   url.refuse_rest(known_options);
+  mariadb::load_libmariadb();
   return s;
 }
 

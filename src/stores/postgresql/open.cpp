@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "stores/postgresql/link/dial.hpp"
+#include "stores/postgresql/link/libpq.hpp"
 #include "stores/postgresql/protocol/schema.hpp"
 #include "stores/scheme.hpp"
 #include "stores/session_mode.hpp"
@@ -134,6 +135,7 @@ postgresql::settings settings_of(store_url& url, const client_options& options) 
   }
   s.link.keep_idle = url.take_duration("keep_idle", 30 * 24h);
   url.refuse_rest(known_options);
+  postgresql::load_libpq();
   return s;
 }
 
