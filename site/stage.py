@@ -13,7 +13,7 @@ import subprocess
 import sys
 from html import unescape
 
-PARTS = (("Use", ("docs/guide", "docs/fencing", "docs/guarantees", "docs/errors", "docs/choosing", "docs/comparison",
+PARTS = (("Use", ("docs/guide", "docs/fencing", "docs/guarantees", "docs/errors", "docs/python", "docs/choosing", "docs/comparison",
                   "docs/operating", "docs/moving", "docs/upgrades", "docs/glossary")),
          ("Stores", ("docs/stores/README",)),
          ("Reference", ("reference/index", "cli/holdfast.1")),

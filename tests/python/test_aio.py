@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import gc
 import os
+import resource
 import threading
 import time
 
@@ -246,5 +247,25 @@ def test_a_thousand_waits_have_one_descriptor(run, name):
             await lease.release()
         for task in tasks[:150]:
             await (await task).release()
+
+    run(test)
+
+
+def test_a_body_without_descriptors_is_not_entered_and_holds_nothing(run, others, name):
+    async def test(locks):
+        lock = locks.mutex(name)
+        async with lock:
+            pass
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+        lease = await lock.acquire()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, limit[1]))
+        try:
+            with pytest.raises((OSError, holdfast_locks.Exhausted)):
+                await lease.__aenter__()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limit)
+        await asyncio.sleep(0)  # until then the loop has the end of the acquisition
+        with others.mutex(name).acquire(timeout=9) as free:  # less than the ttl, while the lock object lives
+            assert free
 
     run(test)

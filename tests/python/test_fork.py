@@ -39,6 +39,8 @@ def test_a_child_owns_nothing(locks, url, name):
     watch = locks.watch(name)
 
     def check():
+        with pytest.raises(Closed):
+            watch.wait(0)
         assert not lease and not lease.held and lease.remaining == 0
         for use in (
             lease.renew,

@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import pickle
 import pydoc
 import subprocess
 import sys
@@ -62,3 +63,8 @@ def test_a_loss_of_the_library_has_a_name():
 
 def test_the_licence_is_that_of_the_project():
     assert (package / "LICENSE").read_text() == (root / "LICENSE").read_text()
+
+
+def test_an_error_crosses_to_another_process():
+    error = pickle.loads(pickle.dumps(holdfast_locks.Timeout("others held it")))
+    assert (type(error), str(error), type(error).__module__) == (holdfast_locks.Timeout, "others held it", "holdfast_locks")

@@ -22,4 +22,7 @@ __all__ = [
     "Watch", *_errors.__all__,
 ]  # fmt: skip
 
+for _name in __all__:
+    globals()[_name].__module__ = __name__  # as people write it, in messages and in pickles
+
 __version__ = text_of(lib.holdfast_version())

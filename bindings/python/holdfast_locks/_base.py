@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, TypeVar, Unpack
 
 from . import _core
 from ._core import Claim, Loss, Mode, Operation, Options, Request, Spec, State
-from ._errors import HoldfastError, LeaseLost, NotOwner, Timeout
+from ._errors import Closed, HoldfastError, LeaseLost, NotOwner, Timeout
 from ._native import ffi, lib
 
 LockT = TypeVar("LockT", bound="LockBase")
@@ -286,11 +286,19 @@ class LeaseBase:
     def _release(self) -> Operation:
         operation = _core.release_of(self._handle)
         self._loss = self.loss
+        self._forget()
+        return operation
+
+    def _drop(self) -> None:
+        """Releases it without waiting."""
+        self._forget()
+        self._completion = ffi.new("holdfast_completion *")
+
+    def _forget(self) -> None:
         self._released = True
         lock = self._lock()
         if lock is not None:
             lock._held.pop(self, None)
-        return operation
 
     def _failed_at_exit(self, failed: HoldfastError, body: BaseException | None) -> None:
         """The body's own exception is the one that goes on."""
@@ -341,7 +349,10 @@ class WatchBase:
 
     def fileno(self) -> int:
         """The descriptor, for `selectors`. Neither read it nor close it: it is closed with the watch."""
-        return int(lib.holdfast_watch_fd(self._handle))
+        fd = int(lib.holdfast_watch_fd(self._handle))
+        if fd == -1:
+            raise Closed(f"{self!r} was closed, or belongs to the parent of this process")
+        return fd
 
     def clear(self) -> None:
         """Makes the descriptor unreadable until the next change. Clear first and look then, so that no change is

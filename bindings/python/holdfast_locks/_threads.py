@@ -89,7 +89,7 @@ class Lease(_base.LeaseBase):
         self._renew()
 
     def downgrade(self) -> None:
-        """Changes an exclusive hold of one name to a shared one without releasing it; on ZooKeeper that of a `Client.writer`.
+        """Changes an exclusive hold of one name, on ZooKeeper that of a `Client.writer`, to a shared one without a release.
 
         :raises LeaseLost: also `Unavailable`, when it is exclusive still; `UnknownOutcome`, when it counts as shared;
             `WrongType` for permits; `InvalidArgument` for several names; `NotOwner` after a release.

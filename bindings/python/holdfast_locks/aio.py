@@ -146,7 +146,11 @@ class Lease(_base.LeaseBase):
         self._task = task
         self._cancelling = task.cancelling()
         self._is_cancelled = False
-        self._reader = _Reader(self._lost_fd(), self._cancel)
+        try:
+            self._reader = _Reader(self._lost_fd(), self._cancel)
+        except BaseException:  # no descriptor is left: nothing would release it
+            self._drop()
+            raise
         return self
 
     def _cancel(self) -> None:
