@@ -4,7 +4,7 @@
 #include <span>
 
 // With HOLDFAST_LOADED_CLIENTS the library is not linked with the clients of databases. It loads one when a
-// URL first asks for its store, so that who has no such database needs no such client.
+// URL first asks for its store, so that a machine without such a database needs no client of it.
 
 namespace holdfast::sql {
 
