@@ -63,6 +63,17 @@ def test_a_child_owns_nothing(locks, url, name):
     lock.release()
 
 
+def test_a_child_has_queues_of_its_own(locks, url, name):
+    with locks.mutex(name):
+        pass  # which leaves an idle queue behind
+
+    def use():
+        with holdfast_locks.Client(url, ttl=10) as own, own.mutex(f"{name}/own"):
+            pass
+
+    assert in_child(use)
+
+
 def test_what_a_child_collects_stays_with_the_parent(locks, url, name):
     kept = {"client": holdfast_locks.Client(url, ttl=10)}
     kept["lock"] = kept["client"].mutex(name)

@@ -375,8 +375,22 @@ def test_a_signal_handler_may_take_another_lock_meanwhile(locks, others, name):
         signal.signal(signal.SIGUSR1, before)
 
 
+ENDS = """
+import sys, threading, time, holdfast_locks
+
+def hold():  # nobody collects what this thread has
+    lock = holdfast_locks.Client(sys.argv[1]).mutex(sys.argv[2])
+    assert lock.acquire()
+    held.set()
+    time.sleep(1000)
+
+held = threading.Event()
+threading.Thread(target=hold, daemon=True).start()
+held.wait()
+"""
+
+
 def test_a_process_that_ends_releases_what_it_holds(locks, url, name):
-    held = "import sys, holdfast_locks; kept = holdfast_locks.Client(sys.argv[1]).mutex(sys.argv[2]); assert kept.acquire()"
-    subprocess.run([sys.executable, "-c", held, url, name], check=True)
+    subprocess.run([sys.executable, "-c", ENDS, url, name], check=True)
     with locks.mutex(name).acquire(timeout=5):  # its ttl was 30
         pass
