@@ -1,6 +1,9 @@
 """Writes the pages of the reference, a header each, from what Doxygen has read in the headers.
 
     reference.py XML HEADERS TO   XML: Doxygen's folder; HEADERS: include/holdfast; TO: where the pages go
+
+Breathe 4.34, which Debian 12 packages, leaves out the members that a class has from a base: all verbs of the lock types.
+It also declares the namespace again on each page, which is a warning.
 """
 import pathlib
 import re
@@ -342,7 +345,7 @@ class reference:
     # Pages --------------------------------------------------------------------------------------------------
 
     def introduction(self, page, header):
-        """The comment at the top of holdfast.h is for readers of the file, and so has no slash more."""
+        """The comment at the top of holdfast.h. It has two slashes and not three, so that Doxygen passes over it."""
         text = (self.headers / header).read_text()
         block = re.search(r"#define \w+\n\n((?://[^\n]*\n)+)", text)
         if block:

@@ -41,8 +41,9 @@ class Holdfast(ConanFile):
         self.version = load(self, os.path.join(self.tree, "VERSION")).strip()
 
     def export_sources(self):
-        for pattern in ("CMakeLists.txt", "VERSION", "*.md", "LICENSE", "cmake/*", "include/*", "src/*", "cli/*", "docs/*",
-                        "examples/*", "packaging/*"):
+        # A pattern's * matches slashes, too: "*.md" would take those of .deps/ and build/.
+        for pattern in ("CMakeLists.txt", "VERSION", "README.md", "SECURITY.md", "CHANGELOG.md", "LICENSE", "cmake/*", "include/*",
+                        "src/*", "cli/*", "docs/*", "examples/*", "packaging/*"):
             copy(self, pattern, self.tree, self.export_sources_folder)
 
     def layout(self):

@@ -10,7 +10,7 @@ command -v dh >/dev/null || {
 }
 mkdir -p "$work/debs/tree"
 cp -r "$here/../../debian" "$work/debs/tree"
-(cd "$work/debs/tree" && DEB_RULES_REQUIRES_ROOT=no debian/rules binary BUILD="$build" >"$work/log" 2>&1) || {
+(cd "$work/debs/tree" && DEB_RULES_REQUIRES_ROOT=no debian/rules binary HOLDFAST_BUILD="$build" >"$work/log" 2>&1) || {
   cat "$work/log"
   exit 1
 }
