@@ -97,6 +97,13 @@ class release(unittest.TestCase):
             sums.write("\n")
         self.assertIn("BAD signature", run(*verify, check=False, env={**self.environment, **keys}).stdout)
 
+    def test_a_key_that_is_named_and_is_not_there(self):
+        shutil.rmtree(self.made(), ignore_errors=True)
+        done = self.release("sources", check=False, HOLDFAST_SIGNING_KEY="nobody@invalid")
+        self.assertNotEqual(done.returncode, 0, done.stdout)
+        self.assertIn("gpg has no secret key 'nobody@invalid'", done.stdout)
+        self.assertFalse(self.made().exists())
+
     def test_a_dry_run_makes_nothing(self):
         shutil.rmtree(self.made(), ignore_errors=True)
         said = self.release("--dry-run").stdout
