@@ -32,7 +32,7 @@ endif()
 # The file finds its prefix from where it lies, so that a tree may be moved or staged.
 file(RELATIVE_PATH pc_to_prefix
   /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
-# Flags and not Requires.private, by which pkg-config asks whoever links the shared library for the clients' packages, too.
+# Flags and not Requires.private: with that pkg-config fails without the clients' packages, also for the shared library.
 set(flags_sqlite -lsqlite3)
 set(flags_redis -lssl -lcrypto)
 set(flags_zookeeper -lzookeeper_st)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What cmake/HoldfastCompile.cmake asks for is in the installed files: some of it an option that is misspelt, or overruled by
-# another, would leave out without a word.
+# The installed files are hardened as cmake/HoldfastCompile.cmake asks. A compiler does not report an option that another
+# option overrules.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 

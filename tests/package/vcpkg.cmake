@@ -113,7 +113,7 @@ endfunction()
 
 include(${CURRENT_PORT_DIR}/portfile.cmake)
 
-# What vcpkg looks at behind a build.
+# vcpkg checks the package after the build, too.
 file(GLOB_RECURSE libraries RELATIVE ${CURRENT_PACKAGES_DIR} ${CURRENT_PACKAGES_DIR}/lib/lib*)
 list(FILTER libraries EXCLUDE REGEX [.]so[.])
 if((LINKAGE STREQUAL "static" AND NOT libraries STREQUAL "lib/libholdfast.a")
