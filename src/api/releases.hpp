@@ -13,13 +13,13 @@
 
 namespace holdfast::detail {
 
-/// A loss is worse than that the store did not answer.
+/// The error to report of two: a loss, else the first.
 [[nodiscard]] inline std::error_code worse_of(std::error_code before, std::error_code next) {
   return !before || next == errc::lost ? next : before;
 }
 
-/// What starts the release of leases of one client, which travel together: see client_core::wait. It ends
-/// with the worst of their ends.
+/// Returns the function that starts the release of leases of one client, for client_core::wait. The requests
+/// travel together. The operation ends with a loss, if there is one, else with the first error.
 [[nodiscard]] inline auto release_of(client_core& core,
                                      std::span<const lease_core::lease_record_ptr> leases) {
   return [&core, leases](const client_core::engine& with, store::handler<std::error_code> done) {
