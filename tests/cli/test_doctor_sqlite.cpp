@@ -55,7 +55,9 @@ class doctor_on_sqlite : public doctor_test {
       return process{scratch_, all, {environment()}}.wait();
     };
     if (run_there({"true"}).status != 0) return std::nullopt;
-    const auto run = run_there({HOLDFAST_COMMAND, "doctor", "--json", "--store", url});
+    // Without /proc the loader does not know in which folder the command lies.
+    const auto run = run_there({"env", "LD_LIBRARY_PATH=" HOLDFAST_LIBRARY_FOLDER, HOLDFAST_COMMAND, "doctor",
+                                "--json", "--store", url});
     const auto lines = parse_lines(run.out);
     EXPECT_EQ(lines.size(), 1U) << run.out << run.err;
     return lines.empty() ? json::array() : lines.front()["findings"];
