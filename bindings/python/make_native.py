@@ -17,11 +17,20 @@ def declarations(header: str) -> str:
     header = re.sub(r"^#ifdef __cplusplus\n.*?^#endif\n", "", header, flags=re.DOTALL | re.MULTILINE)
     header = re.sub(r"^#(.*\\\n)*.*\n", "", header, flags=re.MULTILINE)
     header = header.replace("HOLDFAST_API ", "")
-    return header + "static const int64_t HOLDFAST_FOREVER, HOLDFAST_NONE;"
+    return header + "static const int64_t HOLDFAST_FOREVER, HOLDFAST_NONE; void free_completion(holdfast_completion *);"
+
+
+# In C, because a function of Python that frees would be left by the exception of a signal, which would be lost, too.
+FREE_COMPLETION = """
+static void free_completion(holdfast_completion *completion) {
+  holdfast_free(completion->message);
+  holdfast_lease_free(completion->lease);
+}
+"""
 
 
 header, output = sys.argv[1:]
 ffi = cffi.FFI()
 ffi.cdef(declarations(Path(header).read_text(encoding="utf-8")))
-ffi.set_source("holdfast_locks._native", "#include <holdfast/holdfast.h>\n")
+ffi.set_source("holdfast_locks._native", "#include <holdfast/holdfast.h>\n" + FREE_COMPLETION)
 ffi.emit_c_code(output)

@@ -288,3 +288,28 @@ def test_a_body_without_descriptors_is_not_entered_and_holds_nothing(run, others
             assert free
 
     run(test)
+
+
+def test_a_loop_that_is_closed_with_tasks_leaves_no_hold(url, others, name):
+    """Also while the task, which never ends, and the lock live."""
+    locks = aio.Client(url, ttl=10)
+    lock = locks.mutex(name)
+    loop = asyncio.new_event_loop()
+    with others.mutex(name):
+        waiting = loop.create_task(lock.acquire()._wait())
+        loop.run_until_complete(queued(locks, name, 1))
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()
+    with others.mutex(name).acquire(timeout=9):  # less than the ttl
+        assert not waiting.done()
+
+
+def test_a_wait_that_is_closed_ends_quietly(run, name):
+    async def test(locks):
+        async with locks.mutex(name).acquire():
+            waiting = locks.mutex(name).acquire()._wait()
+            waiting.send(None)
+            waiting.close()
+            await queued(locks, name, 0)
+
+    run(test)

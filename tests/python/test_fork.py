@@ -230,3 +230,21 @@ def test_gunicorn_forks_workers_after_loading(url, locks, tmp_path, servers):
     tokens = [int(token) for _, token in answers]
     assert len(set(tokens)) == 30
     assert locks.mutex("master").acquire(timeout=30)
+
+
+kept = []
+
+
+def hold(url, name):
+    client = holdfast_locks.Client(url)
+    kept.append(client.mutex(name).acquire())
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver"])
+def test_a_process_of_multiprocessing_that_ends_releases_what_it_holds(locks, url, name, method):
+    process = multiprocessing.get_context(method).Process(target=hold, args=(url, name))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+    with locks.mutex(name).acquire(timeout=9):  # its ttl was 30
+        pass

@@ -190,7 +190,7 @@ def test_a_loss_is_told_and_with_raises_it(locks, others, name):
     with pytest.raises(LeaseLost, match=name), locks.mutex(name).acquire() as lease:
         assert not lease.lost.is_set() and not lease.lost.wait(0)
         assert others.force_release(name, lease.token) == 1
-        assert lease.lost.wait(30) and lease.lost.is_set()
+        assert lease.lost.wait(threading.TIMEOUT_MAX) and lease.lost.is_set()
         assert lease.loss is Loss.ENDED_AT_STORE and not lease
         with pytest.raises(LeaseLost, match="ended_at_store"):
             lease.check()
@@ -289,7 +289,7 @@ def test_one_name_is_of_one_kind(locks, name):
 
 
 def test_errors_before_a_store_is_reached(locks):
-    for name in ("", "a\0b", "line\nbreak", "x" * 513):
+    for name in ("", "a\0b", "line\nbreak", "x" * 513, "\ud800"):
         with pytest.raises(InvalidName):
             locks.mutex(name).acquire()
     for options in ({"ttl": -1}, {"ttl": math.nan}, {"ttl": 1e9}, {"label": "\0"}):
@@ -388,6 +388,34 @@ held = threading.Event()
 threading.Thread(target=hold, daemon=True).start()
 held.wait()
 """
+
+
+def test_an_exception_of_a_signal_leaves_no_hold(locks, others, name, monkeypatch):
+    """Before a release has begun, when a lease has just been made, and while one is freed."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    lock = locks.mutex(name)
+    lease = lock.acquire()
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt), lease:
+        patch.setattr(holdfast_locks._threads, "_run", interrupt)
+    others.mutex(name).acquire(timeout=9).release()  # less than the ttl, while the lease and the lock live
+
+    made = holdfast_locks.Lease.__init__
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(holdfast_locks.Lease, "__init__", lambda *args: made(*args) or interrupt())
+        with lock:
+            pytest.fail("the body ran")
+    gc.collect()
+    others.mutex(name).acquire(timeout=9).release()
+
+    completion = holdfast_locks._threads._run(lock._request.acquire(-1))
+    before = sys.gettrace()
+    sys.settrace(interrupt)
+    del completion
+    sys.settrace(before)
+    others.mutex(name).acquire(timeout=9).release()
 
 
 def test_a_process_that_ends_releases_what_it_holds(locks, url, name):

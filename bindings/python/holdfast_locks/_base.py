@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import select
+import sys
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -17,6 +18,7 @@ from ._native import ffi, lib
 LockT = TypeVar("LockT", bound="LockBase")
 ElectionT = TypeVar("ElectionT", bound="ElectionBase")
 WatchT = TypeVar("WatchT", bound="WatchBase")
+LeaseT = TypeVar("LeaseT", bound="LeaseBase")
 
 # A process that ends does not free its objects, and what it holds would stay held until its ttl.
 _open_clients: weakref.WeakSet[ClientBase[Any, Any, Any]] = weakref.WeakSet()
@@ -49,6 +51,9 @@ class ClientBase(Generic[LockT, ElectionT, WatchT]):
         self.url = _core.text_of(lib.holdfast_client_url(self._handle))
         """The URL with its password masked."""
         _open_clients.add(self)
+        multiprocessing = sys.modules.get("multiprocessing")
+        if multiprocessing is not None and multiprocessing.parent_process() is not None:  # it may end without atexit
+            multiprocessing.util.Finalize(self, lib.holdfast_client_close, (self._handle,), exitpriority=-100)
 
     def mutex(self, name: str, **options: Unpack[Options]) -> LockT:
         """A name that one holder has at a time.
@@ -134,6 +139,12 @@ class LockBase:
         """What is locked."""
         return tuple(spec.name for spec in self._request.specs)
 
+    def _granted(self, kind: type[LeaseT], completion: Any, owner: object) -> LeaseT:
+        lease = kind(self, completion)
+        if lease._timeout is None:
+            self._held[lease] = owner  # last: from here to the caller no exception of a signal comes
+        return lease
+
     def _newest(self, owner: object) -> Any:
         """What this thread or task has acquired last and not released. That of another is not released by mistake."""
         for lease, holder in reversed(list(self._held.items())):
@@ -181,7 +192,7 @@ class ElectionBase(LockBase):
 class LeaseBase:
     """A lease, without what waits."""
 
-    def __init__(self, lock: LockBase, completion: Any, owner: object) -> None:
+    def __init__(self, lock: LockBase, completion: Any) -> None:
         self._timeout: str | None = None
         self._released = False
         self._loss: Loss | None = None  # as it was before the release, after which the library no longer says
@@ -194,8 +205,6 @@ class LeaseBase:
             _core.check(completion)
         except Timeout as timeout:
             self._timeout = str(timeout)
-        else:
-            lock._held[self] = owner
 
     @property
     def _handle(self) -> Any:
@@ -284,10 +293,18 @@ class LeaseBase:
         _core.call(lib.holdfast_lease_proclaim, self._handle, ffi.from_buffer(data), len(data))
 
     def _release(self) -> Operation:
-        operation = _core.release_of(self._handle)
         self._loss = self.loss
+
+        def start(queue: Any, tag: int) -> None:
+            _core.call(lib.holdfast_lease_release_start, self._handle, queue, tag)
+            self._forget()
+
+        return Operation(ffi.NULL, start)
+
+    def _release_unawaited(self) -> None:
+        """After an exception in a release, which may have begun."""
+        lib.holdfast_lease_release_start(self._handle, _core.Queue().handle, 0, ffi.NULL)
         self._forget()
-        return operation
 
     def _drop(self) -> None:
         """Releases it without waiting."""
@@ -368,4 +385,5 @@ def is_readable(fd: int, timeout: float | None) -> bool:
     """Waits for a descriptor without the GIL; signals are handled meanwhile."""
     poll = select.poll()
     poll.register(fd, select.POLLIN)
-    return bool(poll.poll(None if timeout is None else _core.wait_ms(timeout)))
+    wait = None if timeout is None else _core.wait_ms(timeout)
+    return bool(poll.poll(None if wait is None or wait >= 2**31 else wait))  # it takes 24 days; more are for ever

@@ -148,7 +148,10 @@ def text_of(text: Any) -> str:
 
 def utf8(text: str, error: type[HoldfastError] = InvalidArgument) -> Any:
     """A text for C. A zero byte would end it, so that another text would be meant."""
-    encoded = text.encode()
+    try:
+        encoded = text.encode()
+    except UnicodeEncodeError as failed:
+        raise error(str(failed)) from None
     if b"\0" in encoded:
         raise error(f"a zero byte in {text!r}")
     return ffi.new("char[]", encoded)
@@ -264,16 +267,6 @@ def new_stop() -> Any:
     return opened("holdfast_stop", lib.holdfast_stop_create, lib.holdfast_stop_free)
 
 
-def release_of(lease: Any) -> Operation:
-    """It goes on in the background if nobody waits for it any more."""
-    return Operation(ffi.NULL, lambda queue, tag: call(lib.holdfast_lease_release_start, lease, queue, tag))
-
-
-def free_completion(completion: Any) -> None:
-    lib.holdfast_free(completion.message)
-    lib.holdfast_lease_free(completion.lease)
-
-
 class Queue:
     """Ends of operations.
 
@@ -286,7 +279,7 @@ class Queue:
         self.fd: int = lib.holdfast_queue_fd(self.handle)
 
     def next(self) -> Any | None:
-        completion = ffi.gc(ffi.new("holdfast_completion *"), free_completion)
+        completion = ffi.gc(ffi.new("holdfast_completion *"), lib.free_completion)
         return completion if lib.holdfast_queue_next(self.handle, completion) else None
 
 

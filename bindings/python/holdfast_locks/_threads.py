@@ -104,7 +104,12 @@ class Lease(_base.LeaseBase):
         :raises LeaseLost: it had ended before, so that another may have held during the work; also `NotOwner` after a
             release; `UnknownOutcome`: the store could not be asked until the ttl had surely ended it.
         """
-        _core.check(_run(self._release()))
+        try:
+            completion = _run(self._release())
+        except BaseException:
+            self._release_unawaited()
+            raise
+        _core.check(completion)
 
     def __enter__(self: _L) -> _L:
         self._handle  # noqa: B018 raises Timeout
@@ -157,7 +162,7 @@ class Lock(_base.LockBase):
             `CorruptStore`, `Exhausted`, `Closed`; `LeaseLost`: the answer took longer than the ttl lasts, several times.
         """
         completion = _run(self._request.acquire(_core.acquire_ms(blocking, timeout)))
-        return Lease(self, completion, threading.get_ident())
+        return self._granted(Lease, completion, threading.get_ident())
 
     def release(self) -> None:
         """Releases what this thread has acquired last through this object, as `Lease.release`.
@@ -189,7 +194,7 @@ class Election(_base.ElectionBase):
         :return: the term, a lease; a false one if it was not elected in that time.
         :raises Unavailable: and the others of `Lock.acquire`.
         """
-        return Term(self, _run(self._campaign(value, timeout)), threading.get_ident())
+        return self._granted(Term, _run(self._campaign(value, timeout)), threading.get_ident())
 
     def leader(self) -> Claim | None:
         """Asks the store for the leader, of another library's clients, too. Its value is in ``Claim.value``."""

@@ -28,7 +28,10 @@ __all__ = ["Acquisition", "Client", "Election", "Lease", "Lock", "Signal", "Term
 
 
 class _Ends:
-    """The queue of a loop, and the futures of what it will tell of."""
+    """The queue of a loop, and the futures of what it will tell of.
+
+    The loop alone has it, as its reader. A loop that is closed drops it, and what ends later is released with the queue.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._queue = Queue()
@@ -36,37 +39,43 @@ class _Ends:
         self._tags = itertools.count()
         loop.add_reader(self._queue.fd, self._take)
 
-    async def run(self, operation: Operation) -> Any:
+    def start(self, operation: Operation) -> asyncio.Future[Any]:
         tag = next(self._tags)
         operation.start(self._queue.handle, tag)
         future = self._futures[tag] = asyncio.get_running_loop().create_future()
-        try:
-            return await future
-        except BaseException:
-            lib.holdfast_stop_request(operation.stop)
-            self._futures.pop(tag, None)
-            if not future.cancelled():  # the end came in the moment before the cancellation
-                ffi.release(future.result())
-            raise
+        return future
 
     def _take(self) -> None:
         while (completion := self._queue.next()) is not None:
-            future = self._futures.pop(completion.tag, None)
-            if future is None or future.done():
+            future = self._futures.pop(completion.tag)
+            if future.done():
                 ffi.release(completion)  # what nobody waits for any more is released
             else:
                 future.set_result(completion)
 
 
-_loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Ends] = weakref.WeakKeyDictionary()
+_loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, weakref.ref[_Ends]] = weakref.WeakKeyDictionary()
+
+
+def _ends() -> _Ends:
+    loop = asyncio.get_running_loop()
+    known = _loops.get(loop)
+    ends = known() if known is not None else None
+    if ends is None:
+        ends = _Ends(loop)
+        _loops[loop] = weakref.ref(ends)
+    return ends
 
 
 async def _run(operation: Operation) -> Any:
-    loop = asyncio.get_running_loop()
-    ends = _loops.get(loop)
-    if ends is None:
-        ends = _loops[loop] = _Ends(loop)
-    return await ends.run(operation)
+    future = _ends().start(operation)
+    try:
+        return await future
+    except BaseException:
+        lib.holdfast_stop_request(operation.stop)
+        if future.done() and not future.cancelled():  # the end came in the moment before the cancellation
+            ffi.release(future.result())
+        raise
 
 
 class _Reader:
@@ -83,7 +92,8 @@ class _Reader:
 
     def close(self) -> None:
         if self._fd != -1:
-            self._loop.remove_reader(self._fd)
+            if not self._loop.is_closed():
+                self._loop.remove_reader(self._fd)
             os.close(self._fd)
             self._fd = -1
 
@@ -138,7 +148,12 @@ class Lease(_base.LeaseBase):
 
         If the task is cancelled meanwhile, the release goes on in the background.
         """
-        _core.check(await _run(self._release()))
+        try:
+            completion = await _run(self._release())
+        except BaseException:
+            self._release_unawaited()
+            raise
+        _core.check(completion)
 
     async def __aenter__(self: _L) -> _L:
         task = asyncio.current_task()
@@ -221,7 +236,7 @@ class Lock(_base.LockBase):
         wait = _core.acquire_ms(blocking, timeout)
 
         async def begin() -> Lease:
-            return Lease(self, await _run(self._request.acquire(wait)), asyncio.current_task())
+            return self._granted(Lease, await _run(self._request.acquire(wait)), asyncio.current_task())
 
         return Acquisition(begin)
 
@@ -252,7 +267,7 @@ class Election(_base.ElectionBase):
         """Stands by until this candidate is elected, as `holdfast_locks.Election.campaign`."""
 
         async def begin() -> Term:
-            return Term(self, await _run(self._campaign(value, timeout)), asyncio.current_task())
+            return self._granted(Term, await _run(self._campaign(value, timeout)), asyncio.current_task())
 
         return Acquisition(begin)
 
