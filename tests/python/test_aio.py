@@ -184,7 +184,7 @@ def test_a_cancellation_right_after_the_grant_releases_it(run, others, name):
     async def test(locks):
         task = asyncio.create_task(locks.mutex(name).acquire()._wait())
         await asyncio.sleep(0)
-        ends = aio._loops[asyncio.get_running_loop()]
+        ends = aio._ends()
         assert select.select([ends._queue.fd], [], [], 30)[0]
         ends._take()
         task.cancel()  # which keeps its exception, with all frames
