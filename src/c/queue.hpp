@@ -56,21 +56,32 @@ class started {
 
 /// Cancels an operation when a stop is requested, which may come before the operation has a number. The one
 /// who starts the operation and the operation share it.
-class cancelling {
+class cancelling : public std::enable_shared_from_this<cancelling> {
  public:
   explicit cancelling(const std::stop_token& stop) : stopped_{stop, [this] { request(); }} {}
 
   void begin(detail::pending operation) {
-    const std::lock_guard held{mutex_};
-    operation_ = std::move(operation);
-    if (is_requested_) operation_.cancel();
+    bool is_late = false;
+    {
+      const std::lock_guard held{mutex_};
+      operation_ = operation;
+      is_late = is_requested_;
+    }
+    if (is_late) operation.cancel();
   }
 
  private:
   void request() {
-    const std::lock_guard held{mutex_};
-    is_requested_ = true;
-    operation_.cancel();
+    // To cancel may end the client, which waits for its threads. One of them may let go of this object: if it
+    // were the last to do so, it would wait for the end of this call.
+    const auto self = weak_from_this().lock();
+    detail::pending operation;
+    {
+      const std::lock_guard held{mutex_};
+      is_requested_ = true;
+      operation = operation_;
+    }
+    if (self) operation.cancel();
   }
 
   std::mutex mutex_;
