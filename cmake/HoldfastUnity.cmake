@@ -8,6 +8,10 @@
 # The name of a unit begins with UnifiedSource: clang's analyzer follows the functions of a source that is included, and
 # not of the main file, only where the including file has that in its name.
 
+if(CMAKE_UNITY_BUILD AND NOT CMAKE_UNITY_BUILD_BATCH_SIZE)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
+endif()
+
 function(holdfast_names_in SOURCE NAMES)
   file(STRINGS ${SOURCE} lines REGEX "^[a-z_][^#]*[ &*>][a-z_0-9]+([(;{]| =| {| :|$)")
   set(names)

@@ -64,6 +64,15 @@ def test_both_forms_of_acquire(run, name):
     run(test)
 
 
+def test_an_acquisition_that_is_not_awaited_is_refused_and_reported(run, name):
+    async def test(locks):
+        with pytest.warns(RuntimeWarning, match="never awaited"), pytest.raises(TypeError, match="has to be awaited"):
+            if locks.mutex(name).acquire(blocking=False):
+                pytest.fail("it counts as acquired")
+
+    run(test)
+
+
 def test_tasks_exclude_each_other_in_their_order(run, name):
     async def test(locks):
         lock = locks.mutex(name)

@@ -112,7 +112,13 @@ fencing_token actor::hold(std::string_view name_and_options) {
   return token_in(answer);
 }
 
-void actor::send(int signal) { ::kill(pid_, signal); }
+void actor::send(int signal) {
+  ::kill(pid_, signal);
+  if (signal != SIGSTOP) return;
+  // It goes on for a while: on another processor until that is told, and while no processor takes it up.
+  ::siginfo_t stopped{};
+  EXPECT_EQ(::waitid(P_PID, static_cast<::id_t>(pid_), &stopped, WSTOPPED), 0);
+}
 
 void actor::kill() {
   if (pid_ < 0) return;

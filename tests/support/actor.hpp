@@ -39,6 +39,7 @@ class actor {
   /// "hold NAME …" and its answer: the token; zero, and the test fails, for any answer but "held TOKEN".
   fencing_token hold(std::string_view name_and_options);
 
+  /// After SIGSTOP it stands still.
   void send(int signal);
   /// SIGKILL, and waits until it is gone.
   void kill();

@@ -38,22 +38,23 @@ class Options(TypedDict, total=False):
     """How a name is waited for and held. Times are seconds; what is left out has its default.
 
     Of a client they are for all its locks, of a lock in place of those of the client.
+
+    - ``ttl``: how long a grant lives at the store without renewal: 0.1 to 86 400; default 30.
+    - ``drift_margin``: taken off every deadline for clocks of different rates; default 1 % of the ttl + 2 ms.
+    - ``grace``: how long the name rests after a loss; default 0.
+    - ``at_least``: the least time for which the name stays locked from its grant; default 0.
+    - ``retry_limit``: a store that does not answer is given up after this time; default 10; math.inf: never.
+    - ``label``: for people who look; default: empty.
+    - ``renewal``: False: not renewed in the background, so that it ends unless ``Lease.renew`` is called. Default: True.
     """
 
     ttl: float
-    """How long a grant lives at the store without renewal; default 30."""
     drift_margin: float
-    """Taken off every deadline for clocks of different rates; default 1 % of the ttl + 2 ms."""
     grace: float
-    """How long the name rests after a loss; default 0."""
     at_least: float
-    """The least time for which the name stays locked from its grant; default 0."""
     retry_limit: float
-    """A store that does not answer is given up after this time; default 10; math.inf: never."""
     label: str
-    """For people who look; default: empty."""
     renewal: bool
-    """False: not renewed in the background, so that it ends unless ``Lease.renew`` is called. Default: true."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import warnings
 import weakref
 from collections.abc import Awaitable, Callable, Generator
 from types import TracebackType
@@ -206,9 +207,18 @@ class Acquisition(Generic[_L]):
 
     def __init__(self, wait: Callable[[], Awaitable[_L]]) -> None:
         self._wait = wait
+        self._is_begun = False
 
     def __await__(self) -> Generator[Any, None, _L]:
+        self._is_begun = True
         return self._wait().__await__()
+
+    def __bool__(self) -> bool:
+        raise TypeError("nothing is acquired yet: an acquisition has to be awaited")
+
+    def __del__(self) -> None:
+        if not self._is_begun:
+            warnings.warn("an acquisition was never awaited", RuntimeWarning, stacklevel=2)
 
     async def __aenter__(self) -> _L:
         self._lease = await self
