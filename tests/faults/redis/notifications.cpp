@@ -8,7 +8,6 @@
 #include <csignal>
 #include <future>
 #include <sstream>
-#include <sys/wait.h>
 
 #include "faults/faults.hpp"
 #include "faults/redis/hand_over.hpp"
@@ -113,8 +112,6 @@ TEST_F(redis_notifications, of_a_grant_that_has_ended_by_force_since_begin_no_le
   waiter->tell("hold stock");
   expect_waiter(locks_);
   waiter->send(SIGSTOP);
-  siginfo_t stopped{};
-  ASSERT_EQ(::waitid(P_PID, static_cast<::id_t>(waiter->pid()), &stopped, WSTOPPED | WNOWAIT), 0);
   EXPECT_FALSE(held.release());
   await([&] { return locks_.force_release("stock") == 1; }, "it was granted");
   auto then = mutex{locks_, "stock"}.acquire();

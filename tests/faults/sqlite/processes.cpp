@@ -3,7 +3,6 @@
 
 #include <csignal>
 #include <random>
-#include <sys/wait.h>
 #include <thread>
 
 #include "faults/sqlite/on_a_file.hpp"
@@ -15,13 +14,6 @@ namespace {
 
 class processes : public on_a_file {
  protected:
-  /// Stops it, and waits until it does stand still.
-  static void stop(actor& other) {
-    other.send(SIGSTOP);
-    int status = 0;
-    ASSERT_EQ(::waitpid(other.pid(), &status, WUNTRACED), other.pid());
-    ASSERT_TRUE(WIFSTOPPED(status));
-  }
   boot_clock::time_point claimed_in(const std::string& answer) {
     long long nanoseconds = 0;
     EXPECT_EQ(std::sscanf(answer.c_str(), "claimed %lld", &nanoseconds), 1) << answer;
@@ -33,7 +25,7 @@ TEST_F(processes, stopped_for_longer_than_the_ttl_know_of_their_loss_when_they_w
   client locks = open();
   const auto sleeper = start();
   const auto first = sleeper->hold("stock ttl=300");
-  stop(*sleeper);
+  sleeper->send(SIGSTOP);
   const auto next = mutex{locks, "stock"}.acquire();
   EXPECT_GT(next.token(), first);
   sleeper->tell("report");  // what it does first when it wakes
@@ -59,7 +51,7 @@ TEST_F(processes, stopped_while_they_claim_to_hold_claim_it_no_more_when_they_wa
   };
   // A machine that stalls for a second and a half may let a lease of two end.
   ASSERT_TRUE(is_renewed() || is_renewed() || is_renewed()) << "it is not renewed while it runs";
-  stop(*sleeper);
+  sleeper->send(SIGSTOP);
   const auto next = lock.acquire();
   const auto granted = boot_clock::now();
   sleeper->send(SIGCONT);
@@ -76,7 +68,7 @@ TEST_F(processes, stopped_while_they_wait_are_passed_over_and_are_told) {
   const auto sleeper = start();
   sleeper->tell("hold stock ttl=2000");
   expect_waiter(locks);
-  stop(*sleeper);
+  sleeper->send(SIGSTOP);
   EXPECT_FALSE(held.release());
   // The sleeper may be handed the lock, and then sleeps it away; either way this one gets it.
   auto next = lock.acquire();
@@ -93,7 +85,7 @@ TEST_F(processes, stopped_while_they_wait_are_passed_over_and_are_told) {
 TEST_F(processes, stopped_and_woken_in_time_lose_nothing) {
   const auto sleeper = start();
   sleeper->hold("stock ttl=60000");
-  stop(*sleeper);
+  sleeper->send(SIGSTOP);
   sleeper->send(SIGCONT);
   EXPECT_EQ(sleeper->ask("report"), "holding");
   EXPECT_EQ(sleeper->ask("release"), "released");
