@@ -35,7 +35,7 @@ def _high(descriptor):
 
 
 class Browser:
-    def __init__(self, program):
+    def __init__(self):
         self._home = tempfile.TemporaryDirectory(prefix="holdfast-page-", ignore_cleanup_errors=True)
         to_browser, self._write = map(_high, os.pipe())
         self._read, from_browser = map(_high, os.pipe())
@@ -45,7 +45,7 @@ class Browser:
         redirect = f'exec "$@" 3<&{to_browser} 4>&{from_browser} {to_browser}<&- {from_browser}>&-'
         self.log = open(pathlib.Path(self._home.name) / "log", "w+b")
         environment = dict(os.environ, HOME=self._home.name, XDG_CONFIG_HOME=self._home.name, XDG_CACHE_HOME=self._home.name)
-        self._process = subprocess.Popen(["bash", "-c", redirect, "bash", program, *flags, "about:blank"], env=environment,
+        self._process = subprocess.Popen(["bash", "-c", redirect, "bash", "chromium", *flags, "about:blank"], env=environment,
                                          pass_fds=(to_browser, from_browser), start_new_session=True,
                                          stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
         os.close(to_browser)

@@ -12,7 +12,6 @@ import unittest
 from browser import LIMIT, Browser
 
 COMMAND = str(pathlib.Path(os.environ.get("HOLDFAST_COMMAND", "/usr/bin/holdfast")).resolve())
-CHROMIUM = os.environ.get("HOLDFAST_CHROMIUM", "chromium")
 
 LIVE = "document.querySelector('#connection').dataset.state === 'live'"
 
@@ -145,7 +144,7 @@ class PageTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.browser = Browser(CHROMIUM)
+        cls.browser = Browser()
         cls.addClassCleanup(cls.browser.close)
 
     def setUp(self):

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """A server that ends, hangs or comes back, and a store that does: the page says so, and goes on by itself."""
 
-import shutil
 import signal
 import socket
 import subprocess
@@ -124,7 +123,6 @@ class SlowAnswers(PageTest):
         self.assert_quiet(self.tab)
 
 
-@unittest.skipUnless(shutil.which("redis-server"), "needs redis-server")
 class OutageOfTheStore(PageTest):
     def start_redis(self):
         socket = self.store.folder / "redis.sock"

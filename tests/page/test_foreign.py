@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """A lock that another library has set: the page shows what the store knows of it, and offers nothing that cannot be done."""
 
-import shutil
 import subprocess
 import unittest
 
@@ -12,7 +11,6 @@ FACTS = "Object.fromEntries([...document.querySelectorAll('#detail .facts > div'
         " [fact.querySelector('dt').textContent, fact.querySelector('dd').textContent]))"
 
 
-@unittest.skipUnless(shutil.which("redis-server"), "needs redis-server")
 class ForeignLocks(PageTest):
     def setUp(self):
         super().setUp()

@@ -181,7 +181,6 @@ def application(environ, start_response):
 
 
 def test_gunicorn_forks_workers_after_loading(url, locks, tmp_path, servers):
-    pytest.importorskip("gunicorn")
     from concurrent.futures import ThreadPoolExecutor
     from http.client import HTTPConnection
 

@@ -10,8 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 tests = Path(__file__).parent
 root = tests.parents[1]
 modules = root / ".deps/python_package"
@@ -75,7 +73,6 @@ def check(tmp_path, stores, **environment):
     run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files, **settings, **environment)
 
 
-@pytest.mark.skipif(not modules.exists(), reason="scripts/setup brings what builds a wheel")
 def test_a_wheel_with_the_library_inside(tmp_path):
     settings = [f"--config-settings=build-dir={tmp_path}/tree", "--config-settings=cmake.define.CMAKE_UNITY_BUILD=ON"]
     wheel = built(root / "bindings/python", tmp_path / "built", *settings)
@@ -93,7 +90,6 @@ def test_a_wheel_with_the_library_inside(tmp_path):
     check(tmp_path, "sqlite redis zookeeper postgresql mariadb")
 
 
-@pytest.mark.skipif(not modules.exists(), reason="scripts/setup brings what builds a wheel")
 def test_a_source_distribution_beside_an_installed_library(tmp_path):
     run("cmake", "--install", os.environ["HOLDFAST_BUILD"], "--prefix", tmp_path / "prefix")
     code = "import sys; from scikit_build_core.build import build_sdist; print(build_sdist(sys.argv[1]))"

@@ -201,8 +201,6 @@ class release(unittest.TestCase):
 
     def valid(self, written, folder):
         """For the validator of SPDX's own project, which does refuse what is wrong."""
-        if not (ROOT / ".deps/spdx").is_dir():
-            self.skipTest("scripts/setup has not installed the validator")
         program = ("import sys\nfrom spdx_tools.spdx.parser.json import json_parser\n"
                    "from spdx_tools.spdx.validation.document_validator import validate_full_spdx_document as validate\n"
                    "for each in validate(json_parser.parse_from_file(sys.argv[1])): print(each.validation_message)")
@@ -216,11 +214,5 @@ class release(unittest.TestCase):
         self.assertIn("SPDXRef-libpq5", answer(written.replace(b'"SPDXID": "SPDXRef-libpq5"', b'"SPDXID": "SPDXRef-gone"')))
 
 
-if not (ROOT / ".deps/reuse").is_dir() or not all(map(shutil.which, ("abidw", "gpg"))):
-    print("scripts/setup has not installed what this needs")
-    sys.exit(77)
-if not (ROOT / ".git").exists():
-    print("this is no clone of git")
-    sys.exit(77)
 LIBRARY = sys.argv.pop()
 unittest.main()

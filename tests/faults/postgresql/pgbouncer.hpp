@@ -8,16 +8,6 @@
 
 namespace holdfast::faults {
 
-/// Skips the test where there is no PgBouncer. Called by SetUp.
-inline void require_pgbouncer() {
-  const auto nothing = [] { return test::child_process{{"pgbouncer", "--version"}, {}}.wait(60s); };
-  try {
-    ASSERT_EQ(nothing(), 0);
-  } catch (const std::system_error&) {
-    GTEST_SKIP() << "pgbouncer is not installed";
-  }
-}
-
 /// What a client may leave in a session for the next one.
 inline constexpr const char* settings_of_session =
     "SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) FROM pg_settings WHERE name <> "

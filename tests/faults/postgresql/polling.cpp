@@ -17,8 +17,6 @@ class postgresql_polling : public on_postgresql {
  protected:
   explicit postgresql_polling(postgresql_server::settings settings = {})
       : on_postgresql{std::move(settings)} {}
-  void SetUp() override { require_pgbouncer(); }
-
   [[nodiscard]] std::string url_through(const pgbouncer& pooler, const std::string& more = {}) const {
     return server_.url_through(pooler.port(), "?notify=poll" + more);
   }

@@ -9,10 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-class postgresql_poolers : public on_postgresql {
- protected:
-  void SetUp() override { require_pgbouncer(); }
-};
+class postgresql_poolers : public on_postgresql {};
 
 TEST_F(postgresql_poolers, of_transactions_or_statements_are_refused_at_once) {
   for (const std::string mode : {"transaction", "statement"}) {

@@ -18,9 +18,10 @@ TEST(redis_server_itself, is_the_one_that_was_asked_for) {
 }
 
 TEST(redis_servers, that_are_too_old_are_told_so_at_once) {
+#ifndef __x86_64__
+  GTEST_SKIP() << "scripts/setup has redis-5.0 for x86-64 alone";
+#endif
   const std::string program = HOLDFAST_TEST_SERVERS "/redis-5.0";
-  if (!std::filesystem::exists(program))
-    GTEST_SKIP() << "redis-5.0 is not there; scripts/setup brings it, on x86-64 only";
   for (const std::string password : {"", "hunter2"}) {
     redis_server server{{.program = program, .password = password}};
     EXPECT_THAT(server.ask({"INFO", "server"}), HasSubstr("redis_version:5."));

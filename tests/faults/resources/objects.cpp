@@ -25,7 +25,7 @@ struct object {
 class object_store : public testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(HOLDFAST_TEST_MOTO)) GTEST_SKIP() << "scripts/setup installs moto";
+    ASSERT_TRUE(std::filesystem::exists(HOLDFAST_TEST_MOTO)) << "scripts/setup installs moto";
     server_.emplace(
         strings{"/usr/bin/python3", "-m", "moto.server", "--port", std::to_string(port_.number())},
         test::child_process::settings{.environment = {"PYTHONPATH=" HOLDFAST_TEST_MOTO}});
