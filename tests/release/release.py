@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """scripts/release in a clone: what it makes, with a key and without one, and what it refuses.
 
-    tests/release/release.py LIBRARY   a built libholdfast.so, for a package whose libraries the bill of materials names
+    tests/release/release.py BUILD LIBRARY   a build folder with all that is installed, in place of one that each release makes
+                                             anew, and its libholdfast.so
 """
+import datetime
 import hashlib
 import json
 import os
@@ -19,6 +21,9 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 VERSION = (ROOT / "VERSION").read_text().strip()
 DATE = "2026-12-24"
+NEW_FUNCTION = (("include/holdfast/holdfast.h", "HOLDFAST_API void holdfast_watch_clear(",
+                 "HOLDFAST_API void holdfast_later(void);\nHOLDFAST_API void holdfast_watch_clear("),
+                ("src/holdfast.map", "    holdfast_watch_clear;", "    holdfast_watch_clear;\n    holdfast_later;"))
 
 
 def run(*command, check=True, **more):
@@ -47,10 +52,21 @@ class release(unittest.TestCase):
                               check=True).stdout
         subprocess.run(["tar", "-xf", "-"], cwd=cls.clone, input=pack, check=True)
         (cls.clone / ".deps").symlink_to(ROOT / ".deps")
-        log = cls.clone / "CHANGELOG.md"
-        log.write_text(re.sub(rf"^## {re.escape(VERSION)} - .*$", f"## {VERSION} - {DATE}", log.read_text(), flags=re.M))
+        cls.release_day("CHANGELOG.md", rf"^(## {re.escape(VERSION)} - ).*$", "%Y-%m-%d")
+        cls.release_day("debian/changelog", r"^( -- .*>  )\w+, \d+ \w+ \d+", "%a, %d %b %Y")
+        cls.release_day("packaging/rpm/holdfast.spec", r"^(\* )\w+ \w+ \d+ \d+", "%a %b %d %Y")
+        for file in ("debian/control", "debian/changelog", "packaging/rpm/holdfast.spec"):
+            path = cls.clone / file
+            path.write_text(path.read_text().replace("@holdfast.invalid>", "@localhost>"))
         run("git", "init", "-q", cwd=cls.clone)
         cls.commit("The release")
+
+    @classmethod
+    def release_day(cls, file, before, written):
+        path = cls.clone / file
+        text, count = re.subn(before, rf"\g<1>{datetime.date.fromisoformat(DATE):{written}}", path.read_text(), flags=re.M)
+        assert count == 1, file
+        path.write_text(text)
 
     @classmethod
     def git(cls, *arguments):
@@ -111,9 +127,19 @@ class release(unittest.TestCase):
             self.assertIn(f"    {step}", said)
         self.assertFalse(self.made().exists())
 
+    def test_the_packages_of_debian(self):
+        before = self.git("rev-parse", "HEAD").stdout.strip()
+        self.addCleanup(self.git, "reset", "-q", "--hard", before)
+        file, former, new = PACKS_THE_BUILD
+        (self.clone / file).write_text((self.clone / file).read_text().replace(former, new))
+        self.commit("What is built")
+        self.release("deb")
+        self.assertEqual({"holdfast", "libholdfast-dev", "libholdfast0.1"} - {each.name.partition("_")[0] for each in
+                                                                              self.made().glob(f"*_{VERSION}_*.deb")}, set())
+
     # What is refused ----------------------------------------------------------------------------------------
 
-    def refused(self, reason, *changes, commit=True):
+    def refused(self, reason, *changes, commit=True, part="sources"):
         """With these changes, each (file, former text, new text); they are taken back."""
         before = self.git("rev-parse", "HEAD").stdout.strip()
         self.addCleanup(self.git, "reset", "-q", "--hard", before)
@@ -124,7 +150,7 @@ class release(unittest.TestCase):
             (self.clone / file).write_text(text.replace(former, new))
         if commit:
             self.commit("A mistake")
-        done = self.release("sources", check=False)
+        done = self.release(part, check=False)
         self.assertNotEqual(done.returncode, 0, done.stdout)
         self.assertIn(reason, done.stdout)
         self.assertFalse((self.made() / "SHA256SUMS").exists())
@@ -137,7 +163,23 @@ class release(unittest.TestCase):
 
     def test_a_section_of_another_day(self):
         self.refused(f"CHANGELOG.md has the date 2026-12-23, and the commit {DATE}",
-                     ("CHANGELOG.md", f"- {DATE}", "- 2026-12-23"))
+                     ("CHANGELOG.md", f"- {DATE}", "- 2026-12-23"), ("debian/changelog", "Thu, 24 Dec", "Wed, 23 Dec"),
+                     ("packaging/rpm/holdfast.spec", "Thu Dec 24", "Wed Dec 23"))
+
+    def test_a_package_of_debian_of_another_day(self):
+        self.refused("debian/changelog: the newest entry is of Wed, 23 Dec 2026, and CHANGELOG.md has Thu, 24 Dec 2026",
+                     ("debian/changelog", "Thu, 24 Dec", "Wed, 23 Dec"))
+
+    def test_an_rpm_of_another_day(self):
+        self.refused("holdfast.spec: the newest entry is of Wed Dec 23 2026, and CHANGELOG.md has Thu Dec 24 2026",
+                     ("packaging/rpm/holdfast.spec", "Thu Dec 24", "Wed Dec 23"))
+
+    def test_an_rpm_whose_newest_entry_is_of_another_version(self):
+        self.refused(f"holdfast.spec: has the version 0.0.9, and VERSION is {VERSION}",
+                     ("packaging/rpm/holdfast.spec", f"> - {VERSION}-1", "> - 0.0.9-1"))
+
+    def test_a_maintainer_whom_no_mail_reaches(self):
+        self.refused("the maintainer's address is a placeholder", ("debian/control", "@localhost>", "@holdfast.invalid>"))
 
     def test_a_section_of_another_version(self):
         self.refused(f"the newest section is not '{VERSION} - '", ("CHANGELOG.md", f"## {VERSION} ", "## 0.0.9 "))
@@ -148,10 +190,16 @@ class release(unittest.TestCase):
         self.refused(f"the tag v{VERSION} is of another commit", ("README.md", "# Holdfast\n", "# Holdfast!\n"))
 
     def test_a_function_that_the_file_of_the_interface_does_not_have(self):
-        self.refused("scripts/abi write, and commit it",
-                     ("include/holdfast/holdfast.h", "HOLDFAST_API void holdfast_watch_clear(",
-                      "HOLDFAST_API void holdfast_later(void);\nHOLDFAST_API void holdfast_watch_clear("),
-                     ("src/holdfast.map", "    holdfast_watch_clear;", "    holdfast_watch_clear;\n    holdfast_later;"))
+        self.refused("scripts/abi write, and commit it", *NEW_FUNCTION)
+
+    def test_a_library_without_a_function_of_the_interface(self):
+        before = self.git("rev-parse", "HEAD").stdout.strip()
+        self.addCleanup(self.git, "reset", "-q", "--hard", before)
+        for file, former, new in (*NEW_FUNCTION, PACKS_THE_BUILD):
+            path = self.clone / file
+            path.write_text(path.read_text().replace(former, new, 1))
+        run(self.clone / "scripts/abi", "write")
+        self.refused("no longer exports holdfast_later by the version HOLDFAST_C_0.1", part="deb")
 
     def test_a_function_of_the_last_release_that_is_gone(self):
         self.git("tag", "v0.0.9")
@@ -214,5 +262,6 @@ class release(unittest.TestCase):
         self.assertIn("SPDXRef-libpq5", answer(written.replace(b'"SPDXID": "SPDXRef-libpq5"', b'"SPDXID": "SPDXRef-gone"')))
 
 
-LIBRARY = sys.argv.pop()
-unittest.main()
+BUILD, LIBRARY = sys.argv[1:3]
+PACKS_THE_BUILD = ("debian/rules", "\nexport ", f"\nHOLDFAST_BUILD = {BUILD}\nexport ")
+unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
