@@ -72,10 +72,11 @@ step() {
 }
 
 # show_progress LOG: each minute a line with the last thing that Ninja, CTest or another tool has counted in the log.
+progress_seconds=60 # of a minute; a test has shorter ones
 show_progress() {
   local started=$SECONDS nothing counted
   exec {nothing}<> <(:) # `read` waits here: a sleep(1) would outlive this shell
-  while ! read -rt 60 -u "$nothing"; do
+  while ! read -rt "$progress_seconds" -u "$nothing"; do
     counted=$(grep -aoE '^ *\[?[0-9]+/[0-9]+\]?' "$1" | tail -n 1 | tr -d '[] ' || true) # a log may count nothing
     note "$dim$(((SECONDS - started) / 60)) min${counted:+: $counted}$plain"
   done
@@ -95,6 +96,18 @@ find_changes() {
     changed=$(git ls-files --cached --others --exclude-standard)
   fi
   changed=$(sort -u <<<"$changed")
+}
+
+without_comments() { g++ -w -fpreprocessed -dD -E -P -x c++ -; }
+
+# Prints the sources among the changed files. A file whose comments alone have changed compiles as before. One that cannot be compared counts as changed.
+changed_sources() {
+  local file former now
+  { grep -E '^(src|include|cli|bench|examples)/.*\.([ch]pp|c)$' <<<"$changed" || true; } | while IFS= read -r file; do
+    [[ -f $file ]] || continue
+    [[ -n $base ]] && former=$(git show "$base:$file" 2>/dev/null | without_comments) &&
+      now=$(without_comments <"$file") && [[ $former == "$now" ]] || echo "$file"
+  done
 }
 
 # Sets up CMake's build folder for a preset. A folder that exists is configured again only by CMake itself, when one of
