@@ -9,7 +9,6 @@ import os
 
 from conan import ConanFile
 from conan.errors import ConanInvalidConfiguration
-from conan.tools.build import check_min_cppstd
 from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
 from conan.tools.files import copy, load, rmdir
 from conan.tools.gnu import PkgConfigDeps
@@ -50,7 +49,6 @@ class Holdfast(ConanFile):
         cmake_layout(self)
 
     def validate(self):
-        check_min_cppstd(self, 20)
         if self.settings.os != "Linux":
             raise ConanInvalidConfiguration("Holdfast is for Linux")
 
