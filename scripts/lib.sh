@@ -119,15 +119,18 @@ configure() {
   cmake --preset "$preset" "$@"
 }
 
-# make_wheel TREE WORK FOLDER: the package for Python of a tree, by the modules that scripts/setup has brought. auditwheel takes
-# the libraries along that a system may not have. Its times are those of the commit here.
-make_wheel() {
-  local -x SOURCE_DATE_EPOCH PYTHONPATH=$root/.deps/python_package PATH=$root/.deps/python_package/bin:$PATH
+# make_wheel TREE WORK FOLDER: the package for Python of a copy of the tree, by the modules that scripts/setup has brought.
+# auditwheel takes the libraries along that a system may not have. Times are those of the commit here, and permissions no umask's.
+make_wheel() (
+  umask 022
+  chmod -R u=rwX,go=rX "$1/bindings/python"
+  export PYTHONPATH=$root/.deps/python_package PATH=$root/.deps/python_package/bin:$PATH
   SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+  export SOURCE_DATE_EPOCH
   /usr/bin/python3 -m pip wheel --disable-pip-version-check --no-build-isolation --no-deps -w "$2" \
     --config-settings=cmake.define.CMAKE_UNITY_BUILD=ON "$1/bindings/python" &&
     /usr/bin/python3 -m auditwheel repair -w "$3" "$2"/*.whl
-}
+)
 
 cores() { nproc 2>/dev/null || echo 2; }
 
