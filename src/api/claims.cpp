@@ -14,11 +14,11 @@ namespace holdfast {
 
 namespace detail {
 
-std::int64_t checked_capacity(std::int64_t capacity, const std::string& type) {
+std::int64_t checked_capacity(std::int64_t capacity) {
   constexpr std::int64_t largest = 1'000'000'000;
   if (capacity < 1 || capacity > largest) {
     throw error{errc::invalid_argument,
-                type + ": the capacity " + std::to_string(capacity) + " is not between 1 and 1000000000"};
+                "the capacity " + std::to_string(capacity) + " is not between 1 and 1000000000"};
   }
   return capacity;
 }
@@ -63,7 +63,7 @@ std::shared_ptr<const std::string> metadata_for(const client_core& locks, const 
 }  // namespace detail
 
 std::int64_t counting_semaphore::checked(std::ptrdiff_t capacity) {
-  return detail::checked_capacity(capacity, "counting_semaphore");
+  return detail::checked_capacity(capacity);
 }
 
 }  // namespace holdfast

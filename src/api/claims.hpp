@@ -13,9 +13,8 @@
 
 namespace holdfast::detail {
 
-/// \return the capacity. \throws holdfast::error errc::invalid_argument if it is not between 1 and 10^9;
-/// `type` begins the message.
-std::int64_t checked_capacity(std::int64_t capacity, const std::string& type);
+/// \return the capacity. \throws holdfast::error errc::invalid_argument if it is not between 1 and 10^9.
+std::int64_t checked_capacity(std::int64_t capacity);
 /// Completes a claim of a name with what the options say. It has no owner yet, and does not wait.
 [[nodiscard]] store::claim with_options(store::claim wanted, const lock_options& options,
                                         std::shared_ptr<const std::string> metadata);

@@ -96,7 +96,7 @@ set_handle::set_handle(client& locks, std::vector<lock_spec> names,
   s.names = std::move(names);
   for (std::size_t each = 0; each < s.names.size(); ++each) {
     static_cast<void>(lock_name{s.names[each].name()});  // throws where it is none
-    if (s.names[each].mode() == mode::permits) checked_capacity(s.names[each].capacity(), "lock_spec");
+    if (s.names[each].mode() == mode::permits) checked_capacity(s.names[each].capacity());
     s.order.push_back(each);
   }
   const auto name_at = [&](std::size_t each) -> const std::string& { return s.names[each].name(); };

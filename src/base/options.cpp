@@ -17,6 +17,7 @@ constexpr duration longest_grace = 1h;
 constexpr std::size_t longest_label = 256;
 
 std::string in_ms(duration d) {
+  if (d == duration::max()) return "no limit";
   return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(d).count()) + " ms";
 }
 
@@ -32,7 +33,7 @@ void require_text(const std::string& text, const char* option) {
 }  // namespace
 
 retry_policy& retry_policy::first(duration delay) {
-  require(delay >= 1ms, "retry_policy::first: " + in_ms(delay) + " is less than 1 ms");
+  require(delay >= 1ms, "first retry delay: " + in_ms(delay) + " is less than 1 ms");
   first_ = detail::to_limit(delay);
   if (longest_ < first_) longest_ = first_;
   return *this;
@@ -40,21 +41,21 @@ retry_policy& retry_policy::first(duration delay) {
 
 retry_policy& retry_policy::longest(duration delay) {
   require(delay >= first_,
-          "retry_policy::longest: " + in_ms(delay) + " is less than the first delay, " + in_ms(first_));
+          "longest retry delay: " + in_ms(delay) + " is less than the first delay, " + in_ms(first_));
   longest_ = detail::to_limit(delay);
   return *this;
 }
 
 retry_policy& retry_policy::limit(duration total) {
-  require(total >= 0s, "retry_policy::limit: " + in_ms(total) + " is negative");
+  require(total >= 0s, "retry limit: " + in_ms(total) + " is negative");
   limit_ = detail::to_limit(total);
   return *this;
 }
 
 lock_options& lock_options::ttl(duration ttl) {
   require(ttl >= shortest_ttl && ttl <= longest_ttl,
-          "lock_options::ttl: " + in_ms(ttl) + " is not between 100 ms and 24 h");
-  require(!drift_margin_ || *drift_margin_ < ttl / 2, "lock_options::ttl: " + in_ms(ttl) +
+          "ttl: " + in_ms(ttl) + " is not between 100 ms and 24 h");
+  require(!drift_margin_ || *drift_margin_ < ttl / 2, "ttl: " + in_ms(ttl) +
                                                           " is not more than twice the drift margin, " +
                                                           in_ms(drift_margin_.value_or(0s)));
   ttl_ = ttl;
@@ -67,7 +68,7 @@ lock_options& lock_options::renewal(bool on) {
 }
 
 lock_options& lock_options::wait_limit(holdfast::duration limit) {
-  require(limit >= 0s, "lock_options::wait_limit: " + in_ms(limit) + " is negative");
+  require(limit >= 0s, "wait_limit: " + in_ms(limit) + " is negative");
   wait_limit_ = detail::to_limit(limit);
   return *this;
 }
@@ -78,28 +79,26 @@ lock_options& lock_options::retry(retry_policy policy) {
 }
 
 lock_options& lock_options::label(std::string text) {
-  require_text(text, "lock_options::label");
+  require_text(text, "label");
   label_ = std::move(text);
   return *this;
 }
 
 lock_options& lock_options::grace(holdfast::duration grace) {
-  require(grace >= 0s && grace <= longest_grace,
-          "lock_options::grace: " + in_ms(grace) + " is not between 0 and 1 h");
+  require(grace >= 0s && grace <= longest_grace, "grace: " + in_ms(grace) + " is not between 0 and 1 h");
   grace_ = grace;
   return *this;
 }
 
 lock_options& lock_options::at_least(holdfast::duration least) {
-  require(least >= 0s && least <= longest_ttl,
-          "lock_options::at_least: " + in_ms(least) + " is not between 0 and 24 h");
+  require(least >= 0s && least <= longest_ttl, "at_least: " + in_ms(least) + " is not between 0 and 24 h");
   at_least_ = least;
   return *this;
 }
 
 lock_options& lock_options::drift_margin(holdfast::duration margin) {
   require(margin >= 0s && margin < ttl_ / 2,
-          "lock_options::drift_margin: " + in_ms(margin) + " is not less than half the ttl, " + in_ms(ttl_));
+          "drift_margin: " + in_ms(margin) + " is not less than half the ttl, " + in_ms(ttl_));
   drift_margin_ = margin;
   return *this;
 }
@@ -110,13 +109,13 @@ client_options& client_options::locks(lock_options defaults) {
 }
 
 client_options& client_options::flush_limit(duration limit) {
-  require(limit >= 0s, "client_options::flush_limit: " + in_ms(limit) + " is negative");
+  require(limit >= 0s, "flush_limit: " + in_ms(limit) + " is negative");
   flush_limit_ = detail::to_limit(limit);
   return *this;
 }
 
 client_options& client_options::program(std::string name) {
-  require_text(name, "client_options::program");
+  require_text(name, "program");
   program_ = std::move(name);
   return *this;
 }

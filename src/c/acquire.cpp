@@ -32,7 +32,7 @@ constexpr std::size_t most_specs = 256;  // as a lock_set has
 lock_spec spec_of(const holdfast_spec& spec) {
   const auto name = text_of(spec.name, "name");
   if (spec.mode == HOLDFAST_PERMITS) {
-    detail::checked_capacity(spec.capacity, "holdfast_spec");
+    detail::checked_capacity(spec.capacity);
     return lock_spec::permits(name, spec.capacity, spec.permits);
   }
   if (spec.permits != 0 || spec.capacity != 0)
@@ -59,7 +59,8 @@ struct wish {
     limit = detail::to_limit(wait_of(given.wait_ms, "wait_ms"));
     static_cast<void>(required(given.specs, "specs"));
     if (given.spec_count == 0 || given.spec_count > most_specs)  // before they are read
-      throw error{errc::invalid_argument, "spec_count is not between 1 and " + std::to_string(most_specs)};
+      throw error{errc::invalid_argument, std::to_string(given.spec_count) + " names; a request has 1 to " +
+                                              std::to_string(most_specs)};
     const std::span all{given.specs, given.spec_count};
     std::transform(all.begin(), all.end(), std::back_inserter(specs), spec_of);
     if (given.stop != nullptr) {

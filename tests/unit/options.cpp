@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 void expect_refusal(const std::string& option, const std::function<void()>& set) {
   const auto failed = test::failure_of(set);
   EXPECT_EQ(failed.code, errc::invalid_argument) << option;
-  EXPECT_THAT(failed.text, testing::HasSubstr(option));
+  EXPECT_THAT(failed.text, testing::StartsWith(option + ": "));
 }
 
 TEST(options, have_the_documented_defaults) {
@@ -60,15 +60,15 @@ TEST(options, accept_the_ends_of_their_ranges_and_nothing_beyond) {
   EXPECT_EQ(lock_options{}.ttl(24h).ttl(), 24h);
   for (const duration bad : {duration{99'999us}, duration{0}, duration{-1s}, duration{24h + 1us},
                              duration::max(), duration::min()}) {
-    expect_refusal("lock_options::ttl", [&] { lock_options{}.ttl(bad); });
+    expect_refusal("ttl", [&] { lock_options{}.ttl(bad); });
   }
   EXPECT_EQ(lock_options{}.wait_limit(0s).wait_limit(), 0s);
-  expect_refusal("lock_options::wait_limit", [] { lock_options{}.wait_limit(-1us); });
+  expect_refusal("wait_limit", [] { lock_options{}.wait_limit(-1us); });
   EXPECT_EQ(retry_policy{}.first(1ms).first(), 1ms);
-  expect_refusal("retry_policy::first", [] { retry_policy{}.first(999us); });
-  expect_refusal("retry_policy::longest", [] { retry_policy{}.first(50ms).longest(49ms); });
-  expect_refusal("retry_policy::limit", [] { retry_policy{}.limit(-1us); });
-  expect_refusal("client_options::flush_limit", [] { client_options{}.flush_limit(-1us); });
+  expect_refusal("first retry delay", [] { retry_policy{}.first(999us); });
+  expect_refusal("longest retry delay", [] { retry_policy{}.first(50ms).longest(49ms); });
+  expect_refusal("retry limit", [] { retry_policy{}.limit(-1us); });
+  expect_refusal("flush_limit", [] { client_options{}.flush_limit(-1us); });
 }
 
 TEST(options, take_the_longest_duration_for_ever_without_an_overflow) {
@@ -88,9 +88,9 @@ TEST(options, take_the_longest_duration_for_ever_without_an_overflow) {
 TEST(options, keep_the_drift_margin_below_half_the_ttl_in_either_order) {
   EXPECT_EQ(lock_options{}.drift_margin(0s).drift_margin(), 0s);
   EXPECT_EQ(lock_options{}.ttl(1s).drift_margin(499ms).drift_margin(), 499ms);
-  expect_refusal("lock_options::drift_margin", [] { lock_options{}.ttl(1s).drift_margin(500ms); });
-  expect_refusal("lock_options::drift_margin", [] { lock_options{}.drift_margin(-1us); });
-  expect_refusal("lock_options::ttl", [] { lock_options{}.drift_margin(10s).ttl(20s); });
+  expect_refusal("drift_margin", [] { lock_options{}.ttl(1s).drift_margin(500ms); });
+  expect_refusal("drift_margin", [] { lock_options{}.drift_margin(-1us); });
+  expect_refusal("ttl", [] { lock_options{}.drift_margin(10s).ttl(20s); });
 }
 
 TEST(options, let_a_name_rest_for_a_limited_time) {
@@ -98,10 +98,10 @@ TEST(options, let_a_name_rest_for_a_limited_time) {
   EXPECT_EQ(lock_options{}.at_least(), 0s);
   EXPECT_EQ(lock_options{}.grace(1h).grace(), 1h);
   EXPECT_EQ(lock_options{}.at_least(24h).at_least(), 24h);
-  expect_refusal("lock_options::grace", [] { lock_options{}.grace(1h + 1us); });
-  expect_refusal("lock_options::grace", [] { lock_options{}.grace(-1us); });
-  expect_refusal("lock_options::at_least", [] { lock_options{}.at_least(24h + 1us); });
-  expect_refusal("lock_options::at_least", [] { lock_options{}.at_least(-1us); });
+  expect_refusal("grace", [] { lock_options{}.grace(1h + 1us); });
+  expect_refusal("grace", [] { lock_options{}.grace(-1us); });
+  expect_refusal("at_least", [] { lock_options{}.at_least(24h + 1us); });
+  expect_refusal("at_least", [] { lock_options{}.at_least(-1us); });
 }
 
 TEST(options, keep_retries_in_order) {
@@ -114,16 +114,16 @@ TEST(options, refuse_texts_that_cannot_be_shown) {
   const std::vector<std::string> bad{
       std::string(257, 'x'), "two\nlines", std::string("a\0b", 3), "\x1b[31m", "\xff", "\xc3"};
   for (const auto& text : bad) {
-    expect_refusal("lock_options::label", [&] { lock_options{}.label(text); });
-    expect_refusal("client_options::program", [&] { client_options{}.program(text); });
+    expect_refusal("label", [&] { lock_options{}.label(text); });
+    expect_refusal("program", [&] { client_options{}.program(text); });
   }
 }
 
 TEST(options, that_were_refused_are_what_they_were) {
   lock_options locks;
-  expect_refusal("lock_options::ttl", [&] { locks.ttl(1ms); });
+  expect_refusal("ttl", [&] { locks.ttl(1ms); });
   EXPECT_EQ(locks.ttl(), 30s);
-  expect_refusal("lock_options::label", [&] { locks.label("\n"); });
+  expect_refusal("label", [&] { locks.label("\n"); });
   EXPECT_EQ(locks.label(), "");
 }
 
