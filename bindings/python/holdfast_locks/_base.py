@@ -8,11 +8,11 @@ import sys
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, Generic, TypeVar, Unpack
+from typing import Any, ClassVar, Generic, NoReturn, TypeVar, Unpack
 
 from . import _core
 from ._core import Claim, Loss, Mode, Operation, Options, Request, Spec, State
-from ._errors import Closed, HoldfastError, LeaseLost, NotOwner, Timeout
+from ._errors import Closed, HoldfastError, InvalidArgument, LeaseLost, NotOwner, Timeout
 from ._native import ffi, lib
 
 LockT = TypeVar("LockT", bound="LockBase")
@@ -27,10 +27,22 @@ _open_clients: weakref.WeakSet[ClientBase[Any, Any, Any]] = weakref.WeakSet()
 @atexit.register
 def _close_clients() -> None:
     for client in list(_open_clients):
-        lib.holdfast_client_close(client._handle)
+        _close_client(client._owner)
 
 
-class ClientBase(Generic[LockT, ElectionT, WatchT]):
+def _close_client(owner: Any) -> None:
+    lib.holdfast_client_close(owner[0])
+
+
+class Local:
+    """What belongs to this process, and has no copy."""
+
+    def __reduce__(self) -> NoReturn:
+        kind = type(self)
+        raise TypeError(f"cannot pickle or copy {kind.__module__}.{kind.__qualname__}: it belongs to one process")
+
+
+class ClientBase(Local, Generic[LockT, ElectionT, WatchT]):
     """A client, without what waits."""
 
     _lock: ClassVar[type[Any]]
@@ -47,13 +59,13 @@ class ClientBase(Generic[LockT, ElectionT, WatchT]):
         **options: Unpack[Options],
     ) -> None:
         self._options = options
-        self._handle = _core.open_client(url, password, program, flush_limit, options)
-        self.url = _core.text_of(lib.holdfast_client_url(self._handle))
+        self._owner = _core.open_client(url, password, program, flush_limit, options)
+        self.url = _core.text_of(lib.holdfast_client_url(self._owner[0]))
         """The URL with its password masked."""
         _open_clients.add(self)
         multiprocessing = sys.modules.get("multiprocessing")
         if multiprocessing is not None and multiprocessing.parent_process() is not None:  # it may end without atexit
-            multiprocessing.util.Finalize(self, lib.holdfast_client_close, (self._handle,), exitpriority=-100)
+            multiprocessing.util.Finalize(self, _close_client, (self._owner,), exitpriority=-100)
 
     def mutex(self, name: str, **options: Unpack[Options]) -> LockT:
         """A name that one holder has at a time.
@@ -74,7 +86,9 @@ class ClientBase(Generic[LockT, ElectionT, WatchT]):
 
     def semaphore(self, name: str, capacity: int, permits: int = 1, **options: Unpack[Options]) -> LockT:
         """A name with ``capacity`` permits, the same number for all users, of which each acquisition takes ``permits``."""
-        return self._made([Spec(name, Mode.PERMITS, permits, capacity)], options)
+        number = _core.whole("permits", permits, "int64_t")
+        most = _core.whole("capacity", capacity, "int64_t")
+        return self._made([Spec(name, Mode.PERMITS, number, most)], options)
 
     def lock_set(self, *locks: str | LockBase, **options: Unpack[Options]) -> LockT:
         """Several names, acquired together or not at all, without deadlock.
@@ -83,7 +97,14 @@ class ClientBase(Generic[LockT, ElectionT, WatchT]):
         """
         specs: list[Spec] = []
         for lock in locks:
-            specs += [Spec(lock, Mode.EXCLUSIVE)] if isinstance(lock, str) else lock._request.specs
+            if isinstance(lock, str):
+                specs.append(Spec(lock, Mode.EXCLUSIVE))
+            elif not isinstance(lock, LockBase):
+                raise _core.wrong_type("each lock of a set", "str or a lock", lock)
+            elif lock.client is not self:
+                raise InvalidArgument(f"{lock!r} is a lock of another client")
+            else:
+                specs += lock._request.specs
         return self._made(specs, options)
 
     def election(self, name: str, **options: Unpack[Options]) -> ElectionT:
@@ -104,40 +125,43 @@ class ClientBase(Generic[LockT, ElectionT, WatchT]):
         return lock
 
     def _close(self) -> None:
-        lib.holdfast_client_close(self._handle)
+        _close_client(self._owner)
 
     def _inspect(self, name: str, most_waiters: int | None) -> State:
-        most = 2 ** (8 * ffi.sizeof("size_t")) - 1 if most_waiters is None else most_waiters
-        return _core.inspect(lib.holdfast_inspect, self._handle, _core.name_or_null(name), most)
+        all_of_them = 2 ** (8 * ffi.sizeof("size_t")) - 1
+        most = all_of_them if most_waiters is None else _core.whole("most_waiters", most_waiters, "size_t")
+        return _core.inspect(lib.holdfast_inspect, self._owner[0], _core.name_of(name), most)
 
     def _request_release(self, name: str, reason: str, token: int) -> int:
         count = ffi.new("size_t *")
-        text = _core.utf8(reason)
-        _core.call(lib.holdfast_request_release, self._handle, _core.name_or_null(name), token, text, count)
+        number = _core.whole("token", token, "uint64_t")
+        text = _core.utf8("reason", reason)
+        _core.call(lib.holdfast_request_release, self._owner[0], _core.name_of(name), number, text, count)
         return int(count[0])
 
     def _force_release(self, name: str, token: int) -> int:
         count = ffi.new("size_t *")
-        _core.call(lib.holdfast_force_release, self._handle, _core.name_or_null(name), token, count)
+        number = _core.whole("token", token, "uint64_t")
+        _core.call(lib.holdfast_force_release, self._owner[0], _core.name_of(name), number, count)
         return int(count[0])
 
     def __repr__(self) -> str:
         return f"<{type(self).__qualname__} {self.url}>"
 
 
-class LockBase:
+class LockBase(Local):
     """What is locked: one name or several, in a mode."""
 
     def __init__(self, client: ClientBase[Any, Any, Any], specs: Iterable[Spec], options: Options) -> None:
         self.client = client
         merged: Options = {**client._options, **options}
-        self._request = Request(client._handle, list(specs), merged)
+        self._request = Request(client._owner, list(specs), merged)
         self._held: dict[LeaseBase, object] = {}  # with the thread or task that has acquired each
 
     @property
     def names(self) -> tuple[str, ...]:
         """What is locked."""
-        return tuple(spec.name for spec in self._request.specs)
+        return self._request.names
 
     def _granted(self, kind: type[LeaseT], completion: Any, owner: object) -> LeaseT:
         lease = kind(self, completion)
@@ -183,13 +207,10 @@ class ElectionBase(LockBase):
         return next(iter(self._state().holders), None)
 
     def _state(self) -> State:
-        return _core.inspect(lib.holdfast_inspect_election, self.client._handle, _core.name_or_null(self.name))
-
-    def _campaign(self, value: str | bytes, timeout: float) -> Operation:
-        return self._request.campaign(_core.wait_ms(timeout, -1), value.encode() if isinstance(value, str) else value)
+        return _core.inspect(lib.holdfast_inspect_election, self.client._owner[0], _core.name_of(self.name))
 
 
-class LeaseBase:
+class LeaseBase(Local):
     """A lease, without what waits."""
 
     def __init__(self, lock: LockBase, completion: Any) -> None:
@@ -258,18 +279,25 @@ class LeaseBase:
         """
         reason = ffi.new("char **")
         _core.call(lib.holdfast_lease_release_request, self._handle, reason)
-        try:
-            return None if reason[0] == ffi.NULL else _core.text_of(reason[0])
-        finally:
-            lib.holdfast_free(reason[0])
+        return None if reason[0] == ffi.NULL else _core.taken(reason)
 
     def check(self) -> None:
         """Raises `LeaseLost` if it is no longer held, `NotOwner` after a release. Does not ask the store."""
         if self.held:
             return
+        if self._timeout is not None:
+            raise Timeout(self._timeout)
         if self._released:
-            raise NotOwner(f"{self!r} was released")
-        raise LeaseLost(f"{self!r} was lost: {self.loss or 'its deadline has passed'}")
+            raise NotOwner(f"the lease of {self._list} was released")
+        raise LeaseLost(f"the lease of {self._list} was {self._state}")
+
+    def _enter(self) -> None:
+        """As `check`. After a loss what is left of several names is released, because no end of a block does it."""
+        try:
+            self.check()
+        except LeaseLost:
+            self._release_unawaited()
+            raise
 
     def _descriptor(self, function: Callable[..., int]) -> int:
         fd = ffi.new("int *")
@@ -289,8 +317,8 @@ class LeaseBase:
         _core.call(lib.holdfast_lease_downgrade, self._handle)
 
     def _proclaim(self, value: str | bytes) -> None:
-        data = value.encode() if isinstance(value, str) else value
-        _core.call(lib.holdfast_lease_proclaim, self._handle, ffi.from_buffer(data), len(data))
+        data = _core.value_of(value)
+        _core.call(lib.holdfast_lease_proclaim, self._handle, data, len(data))
 
     def _release(self) -> Operation:
         self._loss = self.loss
@@ -299,11 +327,13 @@ class LeaseBase:
             _core.call(lib.holdfast_lease_release_start, self._handle, queue, tag)
             self._forget()
 
-        return Operation(ffi.NULL, start)
+        return Operation([ffi.NULL], start)
 
     def _release_unawaited(self) -> None:
-        """After an exception in a release, which may have begun."""
-        lib.holdfast_lease_release_start(self._handle, _core.Queue().handle, 0, ffi.NULL)
+        """Without waiting for the store; also after an exception in a release, which may have begun."""
+        self._loss = self.loss
+        queue = _core.Queue()
+        lib.holdfast_lease_release_start(self._handle, queue.handle, 0, ffi.NULL)
         self._forget()
 
     def _drop(self) -> None:
@@ -323,15 +353,27 @@ class LeaseBase:
             raise failed
         body.add_note(str(failed))
 
+    @property
+    def _list(self) -> str:
+        return ", ".join(map(repr, self.names))
+
+    @property
+    def _state(self) -> str:
+        if self._timeout is not None:
+            return "timed out"
+        if self._released:
+            return "released"
+        return "held" if self.held else f"lost: {self.loss or 'its deadline has passed'}"
+
     def __repr__(self) -> str:
-        return f"<{type(self).__qualname__} of {', '.join(map(repr, self.names))}>"
+        return f"<{type(self).__qualname__} of {self._list}, {self._state}>"
 
     def __del__(self) -> None:
         if getattr(self, "_timeout", self) is None and not self._released and self.held:
             warnings.warn(f"{self!r} was never released", ResourceWarning, stacklevel=2)
 
 
-class SignalBase:
+class SignalBase(Local):
     """What has happened to a lease, or will."""
 
     def __init__(self, fd: Callable[[], int], is_set: Callable[[], bool]) -> None:
@@ -351,22 +393,17 @@ class SignalBase:
         return self._fd()
 
 
-class WatchBase:
+class WatchBase(Local):
     """Tells of changes of a name. A descriptor is readable soon after the start, and after each burst of changes."""
 
     def __init__(self, client: ClientBase[Any, Any, Any], name: str | None) -> None:
         self._client = client
-        self._handle: Any = _core.opened(
-            "holdfast_watch",
-            lib.holdfast_watch_open,
-            lib.holdfast_watch_free,
-            client._handle,
-            _core.name_or_null(name),
-        )
+        text = ffi.NULL if name is None else _core.name_of(name)
+        self._owner: Any = _core.opened("holdfast_watch **", lib.free_watch, lib.holdfast_watch_open, client._owner[0], text)
 
     def fileno(self) -> int:
         """The descriptor, for `selectors`. Neither read it nor close it: it is closed with the watch."""
-        fd = int(lib.holdfast_watch_fd(self._handle))
+        fd = int(lib.holdfast_watch_fd(self._owner[0]))
         if fd == -1:
             raise Closed(f"{self!r} was closed, or belongs to the parent of this process")
         return fd
@@ -374,16 +411,16 @@ class WatchBase:
     def clear(self) -> None:
         """Makes the descriptor unreadable until the next change. Clear first and look then, so that no change is
         missed; `wait` does so."""
-        lib.holdfast_watch_clear(self._handle)
+        lib.holdfast_watch_clear(self._owner[0])
 
     def close(self) -> None:
         """Ends the watch, once no thread waits with it."""
-        self._handle = ffi.NULL
+        self._owner = [ffi.NULL]
 
 
 def is_readable(fd: int, timeout: float | None) -> bool:
     """Waits for a descriptor without the GIL; signals are handled meanwhile."""
     poll = select.poll()
     poll.register(fd, select.POLLIN)
-    wait = None if timeout is None else _core.wait_ms(timeout)
-    return bool(poll.poll(None if wait is None or wait >= 2**31 else wait))  # it takes 24 days; more are for ever
+    wait = -1 if timeout is None else _core.time_ms("timeout", timeout)
+    return bool(poll.poll(wait if wait < 2**31 else -1))  # it takes 24 days; more are for ever

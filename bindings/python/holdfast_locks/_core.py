@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import numbers
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Any, NamedTuple, TypedDict
 
-from ._errors import HoldfastError, InvalidArgument, InvalidName, error_of
+from ._errors import HoldfastError, InvalidArgument, InvalidName, InvalidURL, error_of
 from ._native import ffi, lib
 
 
@@ -129,17 +131,24 @@ def call(function: Callable[..., int], *args: Any) -> None:
     message = ffi.new("char **")
     code = function(*args, message)
     if code:
-        try:
-            raise error_of(code, text_of(message[0]))
-        finally:
-            lib.holdfast_free(message[0])
+        raise error_of(code, taken(message))
 
 
-def opened(kind: str, function: Callable[..., int], free: Callable[[Any], None], *args: Any) -> Any:
-    """An object that a function of C hands out in front of its message; it is freed with the last reference to it."""
-    out = ffi.new(kind + " **")
-    call(function, *args, out)
-    return ffi.gc(out[0], free)
+def opened(kind: str, free: Callable[[Any], None], function: Callable[..., int], *args: Any) -> Any:
+    """An object that a function of C hands out in front of its message, as the only item of its owner.
+
+    It is freed with the last reference to the owner, which has it from the moment when the library has written it there:
+    no exception, not even one of a signal, can come between the two.
+    """
+    owner = ffi.gc(ffi.new(kind), free)
+    call(function, *args, owner)
+    return owner
+
+
+def taken(text: Any) -> str:
+    """A text that a function of C has handed out, which is freed."""
+    owner = ffi.gc(text, lib.free_text)  # alive during the call
+    return text_of(owner[0])
 
 
 def text_of(text: Any) -> str:
@@ -147,50 +156,76 @@ def text_of(text: Any) -> str:
     return "" if text == ffi.NULL else ffi.string(text).decode("utf-8", "backslashreplace")
 
 
-def utf8(text: str, error: type[HoldfastError] = InvalidArgument) -> Any:
+def wrong_type(name: str, expected: str, value: object) -> TypeError:
+    return TypeError(f"{name} must be {expected}, not {type(value).__qualname__}")
+
+
+def utf8(name: str, text: str, error: type[HoldfastError] = InvalidArgument) -> Any:
     """A text for C. A zero byte would end it, so that another text would be meant."""
+    if not isinstance(text, str):
+        raise wrong_type(name, "str", text)
     try:
         encoded = text.encode()
     except UnicodeEncodeError as failed:
-        raise error(str(failed)) from None
+        raise error(f"{name}: {failed}") from None
     if b"\0" in encoded:
-        raise error(f"a zero byte in {text!r}")
+        raise error(f"{name}: byte {encoded.index(0) + 1} is the control character 0x00")
     return ffi.new("char[]", encoded)
 
 
-def utf8_or_null(text: str | None) -> Any:
-    return ffi.NULL if text is None else utf8(text)
+def utf8_or_null(name: str, text: str | None, error: type[HoldfastError] = InvalidArgument) -> Any:
+    return ffi.NULL if text is None else utf8(name, text, error)
 
 
-def name_or_null(name: str | None) -> Any:
-    return ffi.NULL if name is None else utf8(name, InvalidName)
+def name_of(text: str) -> Any:
+    """The name of a lock, or of a resource, for C."""
+    return utf8("name", text, InvalidName)
 
 
-def wait_ms(timeout: float | None, forever: float | None = None) -> int:
-    """Milliseconds of a wait, rounded up."""
-    if timeout == forever or timeout == math.inf:
+def value_of(value: str | bytes) -> Any:
+    """What an election shows of a candidate, for C."""
+    if not isinstance(value, str | bytes | bytearray | memoryview):
+        raise wrong_type("value", "str or bytes", value)
+    return ffi.from_buffer(value.encode() if isinstance(value, str) else value)
+
+
+def whole(name: str, number: int, kind: str) -> int:
+    """A whole number for C, of one of its types."""
+    try:
+        return int(ffi.new(kind + " *", operator.index(number))[0])
+    except TypeError:
+        raise wrong_type(name, "int", number) from None
+    except OverflowError:
+        raise InvalidArgument(f"{name}: {number} is {'negative' if number < 0 else 'too large'}") from None
+
+
+def time_ms(name: str, seconds: float, allowed: str = "a number of seconds from 0 on") -> int:
+    """Milliseconds for C, rounded up. More than it can count are for ever."""
+    if not isinstance(seconds, numbers.Real):
+        raise wrong_type(name, allowed, seconds)
+    if not seconds >= 0:
+        raise InvalidArgument(f"{name} must be {allowed}, not {seconds}")
+    ms = seconds * 1000
+    return int(lib.HOLDFAST_FOREVER) if ms >= 2**63 else math.ceil(ms)
+
+
+def wait_ms(timeout: float) -> int:
+    """Milliseconds of a wait, for ever if it is -1, as that of `threading.Lock.acquire`."""
+    if timeout == -1:
         return int(lib.HOLDFAST_FOREVER)
-    if timeout is None or not timeout >= 0:
-        raise ValueError(f"a timeout is a number of seconds from 0 on, not {timeout}")
-    return math.ceil(timeout * 1000)
+    return time_ms("timeout", timeout, "a number of seconds from 0 on, or -1 for no limit")
 
 
 def acquire_ms(blocking: bool, timeout: float) -> int:
     """The parameters of `threading.Lock.acquire`."""
     if not blocking and timeout != -1:
         raise ValueError("can't specify a timeout for a non-blocking call")
-    return wait_ms(timeout, -1) if blocking else 0
+    return wait_ms(timeout) if blocking else 0
 
 
-def option_ms(name: str, seconds: float | None) -> int:
+def option_ms(name: str, seconds: float) -> int:
     """Milliseconds of an option, where 0 in C means its default."""
-    if seconds is None:
-        return 0
-    if seconds == math.inf:
-        return int(lib.HOLDFAST_FOREVER)
-    if not seconds >= 0:
-        raise InvalidArgument(f"{name} is a number of seconds from 0 on, not {seconds}")
-    return math.ceil(seconds * 1000) or int(lib.HOLDFAST_NONE)
+    return time_ms(name, seconds) or int(lib.HOLDFAST_NONE)
 
 
 def lock_options(options: Options) -> tuple[Any, Any]:
@@ -198,13 +233,11 @@ def lock_options(options: Options) -> tuple[Any, Any]:
     unknown = options.keys() - Options.__annotations__.keys()
     if unknown:
         raise TypeError(f"unknown option {', '.join(sorted(unknown))}")
-    label = utf8_or_null(options.get("label"))
+    label = utf8("label", options.get("label", ""))
     known = ffi.new("holdfast_lock_options *", {"struct_size": ffi.sizeof("holdfast_lock_options"), "label": label})
-    known.ttl_ms = option_ms("ttl", options.get("ttl"))
-    known.drift_margin_ms = option_ms("drift_margin", options.get("drift_margin"))
-    known.grace_ms = option_ms("grace", options.get("grace"))
-    known.at_least_ms = option_ms("at_least", options.get("at_least"))
-    known.retry_limit_ms = option_ms("retry_limit", options.get("retry_limit"))
+    for name in ("ttl", "drift_margin", "grace", "at_least", "retry_limit"):
+        if name in options:
+            setattr(known, f"{name}_ms", option_ms(name, options[name]))
     known.is_fixed = not options.get("renewal", True)
     return known, label
 
@@ -213,11 +246,12 @@ def open_client(
     url: str | None, password: str | None, program: str | None, flush_limit: float | None, options: Options
 ) -> Any:
     locks, _label = lock_options(options)  # alive during the call
-    texts = [utf8_or_null(each) for each in (url, password, program)]
+    texts = [utf8_or_null("url", url, InvalidURL), utf8_or_null("password", password), utf8_or_null("program", program)]
     known = ffi.new("holdfast_client_options *", {"struct_size": ffi.sizeof("holdfast_client_options"), "locks": locks})
-    known.flush_limit_ms = option_ms("flush_limit", flush_limit)
+    if flush_limit is not None:
+        known.flush_limit_ms = option_ms("flush_limit", flush_limit)
     known.password, known.program = texts[1:]
-    return opened("holdfast_client", lib.holdfast_client_open, lib.holdfast_client_free, texts[0], known)
+    return opened("holdfast_client **", lib.free_client, lib.holdfast_client_open, texts[0], known)
 
 
 class Request:
@@ -225,8 +259,9 @@ class Request:
 
     def __init__(self, client: Any, specs: Sequence[Spec], options: Options) -> None:
         self.specs = tuple(specs)
+        self.names = tuple(spec.name for spec in specs)
         self._client = client
-        self._names = [utf8(spec.name, InvalidName) for spec in specs]
+        self._names = [name_of(spec.name) for spec in specs]
         self._specs = ffi.new("holdfast_spec[]", [(n, *spec[1:]) for n, spec in zip(self._names, specs, strict=True)])
         self._options, self._label = lock_options(options)
 
@@ -238,18 +273,18 @@ class Request:
         stop = new_stop()
         return Operation(
             stop,
-            lambda queue, tag: call(lib.holdfast_acquire_start, self._client, self._request(wait, stop), queue, tag),
+            lambda queue, tag: call(lib.holdfast_acquire_start, self._client[0], self._request(wait, stop[0]), queue, tag),
         )
 
-    def campaign(self, wait: int, value: bytes) -> Operation:
+    def campaign(self, wait: int, value: Any) -> Operation:
         stop = new_stop()
         return Operation(
             stop,
             lambda queue, tag: call(
                 lib.holdfast_campaign_start,
-                self._client,
-                self._request(wait, stop),
-                ffi.from_buffer(value),
+                self._client[0],
+                self._request(wait, stop[0]),
+                value,
                 len(value),
                 queue,
                 tag,
@@ -258,14 +293,14 @@ class Request:
 
 
 class Operation(NamedTuple):
-    """What is started with a queue and a tag, and how it is given up."""
+    """What is started with a queue and a tag, and how it is given up: by the item of ``stop``."""
 
     stop: Any
     start: Callable[[Any, int], None]
 
 
 def new_stop() -> Any:
-    return opened("holdfast_stop", lib.holdfast_stop_create, lib.holdfast_stop_free)
+    return opened("holdfast_stop **", lib.free_stop, lib.holdfast_stop_create)
 
 
 class Queue:
@@ -276,8 +311,13 @@ class Queue:
     """
 
     def __init__(self) -> None:
-        self.handle = opened("holdfast_queue", lib.holdfast_queue_open, lib.holdfast_queue_free)
+        self._owner = opened("holdfast_queue **", lib.free_queue, lib.holdfast_queue_open)
+        self.handle = self._owner[0]
         self.fd: int = lib.holdfast_queue_fd(self.handle)
+
+    def close(self) -> None:
+        """Ends it: what its operations acquire is released."""
+        ffi.release(self._owner)
 
     def next(self) -> Any | None:
         completion = ffi.gc(ffi.new("holdfast_completion *"), lib.free_completion)
@@ -291,7 +331,8 @@ def check(completion: Any) -> None:
 
 
 def inspect(function: Callable[..., int], *args: Any) -> State:
-    handle = opened("holdfast_state", function, lib.holdfast_state_free, *args)
+    owner = opened("holdfast_state **", lib.free_state, function, *args)
+    handle = owner[0]
     return State(
         name=text_of(handle.name),
         capacity=handle.capacity,

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from . import _base, _core
 from ._base import is_readable
 from ._core import Claim, Operation, Queue, State
-from ._errors import HoldfastError
+from ._errors import Closed, HoldfastError
 from ._native import ffi, lib
 
 # Queues that no call waits with at this moment. A signal handler may acquire a lock while its thread waits for another,
@@ -34,8 +34,8 @@ def _run(operation: Operation) -> Any:
             poll.poll()
             completion = queue.next()
     except BaseException:
-        lib.holdfast_stop_request(operation.stop)
-        ffi.release(queue.handle)
+        lib.holdfast_stop_request(operation.stop[0])
+        queue.close()
         if completion is not None:
             ffi.release(completion)
         raise
@@ -65,8 +65,8 @@ class Lease(_base.LeaseBase):
     A lease of which no reference is left is released, without waiting for the store; the object through which it was
     acquired has one.
 
-    ``with`` releases it at the end of the block, and raises `LeaseLost` there if it had ended before, so that another may
-    have held during the work. A loss does not interrupt the block: see `lost` and `check`.
+    ``with`` begins with `check`. It releases at the end of the block, and raises `LeaseLost` there if the lease had ended
+    before, so that another may have held during the work. A loss does not interrupt the block: see `lost` and `check`.
     """
 
     @property
@@ -112,7 +112,7 @@ class Lease(_base.LeaseBase):
         _core.check(completion)
 
     def __enter__(self: _L) -> _L:
-        self._handle  # noqa: B018 raises Timeout
+        self._enter()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, body: BaseException | None, trace: TracebackType | None) -> None:
@@ -194,7 +194,8 @@ class Election(_base.ElectionBase):
         :return: the term, a lease; a false one if it was not elected in that time.
         :raises Unavailable: and the others of `Lock.acquire`.
         """
-        return self._granted(Term, _run(self._campaign(value, timeout)), threading.get_ident())
+        operation = self._request.campaign(_core.wait_ms(timeout), _core.value_of(value))
+        return self._granted(Term, _run(operation), threading.get_ident())
 
     def leader(self) -> Claim | None:
         """Asks the store for the leader, of another library's clients, too. Its value is in ``Claim.value``."""
@@ -287,7 +288,7 @@ class Client(_base.ClientBase[Lock, Election, Watch]):
         self.close()
 
 
-class Fence:
+class Fence(_base.Local):
     """Refuses holders that act late: for the service, or the owner of a file, that a lock protects.
 
     It may be used from any thread.
@@ -299,11 +300,17 @@ class Fence:
     """
 
     def __init__(self, file: str | os.PathLike[str] | None = None, timeout: float = 0, most: int = 0) -> None:
-        path = _core.utf8_or_null(None if file is None else os.fspath(file))
-        wait = _core.wait_ms(timeout)
-        self._handle: Any = _core.opened(
-            "holdfast_fence", lib.holdfast_fence_open, lib.holdfast_fence_free, path, wait, most
+        path = ffi.NULL if file is None else _core.utf8("file", os.fsdecode(file))
+        wait = _core.time_ms("timeout", timeout)
+        self._owner: Any = _core.opened(
+            "holdfast_fence **", lib.free_fence, lib.holdfast_fence_open, path, wait, _core.whole("most", most, "size_t")
         )
+
+    @property
+    def _handle(self) -> Any:
+        if self._owner[0] == ffi.NULL:
+            raise Closed("the fence was closed")
+        return self._owner[0]
 
     def admit(self, resource: str, token: int) -> bool:
         """Admits a token that is not older than the largest one of the resource, and remembers it.
@@ -314,18 +321,19 @@ class Fence:
             `Closed` in a child after fork.
         """
         admitted = ffi.new("bool *")
-        _core.call(lib.holdfast_fence_admit, self._handle, _core.name_or_null(resource), token, admitted)
+        number = _core.whole("token", token, "uint64_t")
+        _core.call(lib.holdfast_fence_admit, self._handle, _core.name_of(resource), number, admitted)
         return bool(admitted[0])
 
     def largest(self, resource: str) -> int:
         """The largest token of the resource that was admitted; zero if none is remembered."""
         token = ffi.new("uint64_t *")
-        _core.call(lib.holdfast_fence_largest, self._handle, _core.name_or_null(resource), token)
+        _core.call(lib.holdfast_fence_largest, self._handle, _core.name_of(resource), token)
         return int(token[0])
 
     def close(self) -> None:
         """Releases its file, once no thread uses it."""
-        self._handle = ffi.NULL
+        self._owner = [ffi.NULL]
 
     def __enter__(self) -> Fence:
         return self

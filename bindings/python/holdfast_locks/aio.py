@@ -73,7 +73,7 @@ async def _run(operation: Operation) -> Any:
     try:
         return await future
     except BaseException:
-        lib.holdfast_stop_request(operation.stop)
+        lib.holdfast_stop_request(operation.stop[0])
         if future.done() and not future.cancelled():  # the end came in the moment before the cancellation
             ffi.release(future.result())
         raise
@@ -277,7 +277,7 @@ class Election(_base.ElectionBase):
         """Stands by until this candidate is elected, as `holdfast_locks.Election.campaign`."""
 
         async def begin() -> Term:
-            return self._granted(Term, await _run(self._campaign(value, timeout)), asyncio.current_task())
+            return self._granted(Term, await _run(self._request.campaign(_core.wait_ms(timeout), _core.value_of(value))), asyncio.current_task())
 
         return Acquisition(begin)
 
