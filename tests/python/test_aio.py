@@ -73,6 +73,54 @@ def test_an_acquisition_that_is_not_awaited_is_refused_and_reported(run, name):
     run(test)
 
 
+def test_an_acquisition_is_a_coroutine_and_belongs_to_the_task_that_has_called_for_it(run, name):
+    async def test(locks):
+        first, second = locks.mutex(f"{name}/1"), locks.mutex(f"{name}/2")
+        assert await asyncio.wait_for(first.acquire(), 30)
+        await first.release()
+        assert all(await asyncio.gather(first.acquire(), second.acquire()))
+        await first.release()
+        await second.release()
+        for start in (asyncio.create_task, asyncio.ensure_future):
+            acquisition = first.acquire()
+            lease = await start(acquisition)
+            with pytest.raises(RuntimeError, match="already awaited"):
+                await acquisition
+            await first.release()
+            assert not lease
+
+        async def acquire():
+            return await second.acquire()
+
+        lease = await asyncio.create_task(acquire())
+        with pytest.raises(NotOwner):
+            await second.release()
+        await lease.release()
+
+    run(test)
+
+
+def test_a_lease_is_entered_once_and_only_while_it_is_held(run, name):
+    async def test(locks):
+        lease = await locks.mutex(name).acquire()
+        async with lease:
+            with pytest.raises(RuntimeError, match="entered already"):
+                async with lease:
+                    pytest.fail("the body ran")
+            assert lease
+        with pytest.raises(NotOwner, match="was released"):
+            async with lease:
+                pytest.fail("the body ran")
+        lost = await locks.mutex(name).acquire()
+        await locks.force_release(name)
+        await lost.lost.wait()
+        with pytest.raises(LeaseLost, match="lost: ended_at_store"):
+            async with lost:
+                pytest.fail("the body ran")
+
+    run(test)
+
+
 def test_tasks_exclude_each_other_in_their_order(run, name):
     async def test(locks):
         lock = locks.mutex(name)
@@ -174,7 +222,7 @@ def test_a_cancellation_at_any_moment_leaks_nothing(run, others, name):
     async def test(locks):
         lock = locks.mutex(name)
         for moment in range(60):
-            task = asyncio.create_task(lock.acquire()._wait())
+            task = asyncio.create_task(lock.acquire())
             for _ in range(moment % 6):
                 await asyncio.sleep(0)
             if moment % 2:
@@ -191,7 +239,7 @@ def test_a_cancellation_at_any_moment_leaks_nothing(run, others, name):
 
 def test_a_cancellation_right_after_the_grant_releases_it(run, others, name):
     async def test(locks):
-        task = asyncio.create_task(locks.mutex(name).acquire()._wait())
+        task = asyncio.create_task(locks.mutex(name).acquire())
         await asyncio.sleep(0)
         ends = aio._ends()
         assert select.select([ends._queue.fd], [], [], 30)[0]
@@ -243,7 +291,7 @@ def test_a_loop_that_ends_leaves_nothing(url, others, name):
     locks = aio.Client(url, ttl=10)
 
     async def wait_and_leave():
-        waiting = asyncio.create_task(locks.mutex(name).acquire()._wait())
+        waiting = asyncio.create_task(locks.mutex(name).acquire())
         await queued(locks, name, 1)
         assert not waiting.done()
 
@@ -266,7 +314,7 @@ def test_a_loop_that_ends_leaves_nothing(url, others, name):
 def test_a_thousand_waits_have_one_descriptor(run, name):
     async def test(locks):
         async with locks.mutex(name).acquire() as lease:
-            tasks = [asyncio.create_task(locks.mutex(name).acquire(timeout=40)._wait()) for _ in range(300)]
+            tasks = [asyncio.create_task(locks.mutex(name).acquire(timeout=40)) for _ in range(300)]
             await queued(locks, name, 300)
             assert len(os.listdir("/proc/self/fd")) < 60
             for task in tasks[150:]:
@@ -305,7 +353,7 @@ def test_a_loop_that_is_closed_with_tasks_leaves_no_hold(url, others, name):
     lock = locks.mutex(name)
     loop = asyncio.new_event_loop()
     with others.mutex(name):
-        waiting = loop.create_task(lock.acquire()._wait())
+        waiting = loop.create_task(lock.acquire())
         loop.run_until_complete(queued(locks, name, 1))
         loop.run_until_complete(loop.shutdown_default_executor())
         loop.close()
@@ -313,10 +361,34 @@ def test_a_loop_that_is_closed_with_tasks_leaves_no_hold(url, others, name):
         assert not waiting.done()
 
 
+def test_a_loop_that_is_closed_in_a_body_releases_it(url, others, name):
+    """Also while the task, which never ends, and the lock live."""
+    locks = aio.Client(url, ttl=10)
+    lock = locks.mutex(name)
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda *_: None)  # it says that the task was destroyed
+    entered = asyncio.Event()
+
+    async def hold():
+        async with lock.acquire():
+            entered.set()
+            await asyncio.sleep(1000)
+
+    task = loop.create_task(hold())
+    loop.run_until_complete(entered.wait())
+    descriptors = len(os.listdir("/proc/self/fd"))
+    with pytest.warns(ResourceWarning, match=rf"<Lease of '{name}', held> was not released when its loop was closed"):
+        loop.close()
+        gc.collect()
+    assert len(os.listdir("/proc/self/fd")) < descriptors
+    with others.mutex(name).acquire(timeout=9):  # less than the ttl
+        assert not task.done()
+
+
 def test_a_wait_that_is_closed_ends_quietly(run, name):
     async def test(locks):
         async with locks.mutex(name).acquire():
-            waiting = locks.mutex(name).acquire()._wait()
+            waiting = locks.mutex(name).acquire()
             waiting.send(None)
             waiting.close()
             await queued(locks, name, 0)

@@ -33,6 +33,8 @@ async def tasks() -> None:
         async with locks.reader("a").acquire(timeout=2) as lease:
             assert_type(lease, aio.Lease)
         assert_type(await locks.mutex("a").acquire(), aio.Lease)
+        assert_type(await asyncio.wait_for(locks.mutex("a").acquire(), 1), aio.Lease)
+        assert_type(asyncio.create_task(locks.mutex("a").acquire()), asyncio.Task[aio.Lease])
         async with locks.election("e").campaign() as term:
             assert_type(term, aio.Term)
         assert_type(await locks.inspect("a"), State)

@@ -16,9 +16,9 @@ import itertools
 import os
 import warnings
 import weakref
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from . import _base, _core
 from ._core import Claim, Operation, Queue, State
@@ -80,16 +80,22 @@ async def _run(operation: Operation) -> Any:
 
 
 class _Reader:
-    """Calls a function when a descriptor becomes readable. It has a copy of it, which others may have, too."""
+    """Calls a function when a descriptor becomes readable. It has a copy of it, which others may have, too.
 
-    def __init__(self, fd: int, function: Callable[..., object], *args: object) -> None:
-        self._fd = os.dup(fd)
+    :param abandoned: called if the loop is closed before, and nothing else refers to the reader.
+    """
+
+    _fd = -1
+
+    def __init__(self, fd: int, function: Callable[[], object], abandoned: Callable[[], object] | None = None) -> None:
+        self._abandoned = abandoned
         self._loop = asyncio.get_running_loop()
-        self._loop.add_reader(self._fd, self._call, function, *args)
+        self._fd = os.dup(fd)
+        self._loop.add_reader(self._fd, self._call, function)
 
-    def _call(self, function: Callable[..., object], *args: object) -> None:
+    def _call(self, function: Callable[[], object]) -> None:
         self.close()
-        function(*args)
+        function()
 
     def close(self) -> None:
         if self._fd != -1:
@@ -98,10 +104,16 @@ class _Reader:
             os.close(self._fd)
             self._fd = -1
 
+    def __del__(self) -> None:
+        if self._fd != -1:
+            os.close(self._fd)
+            if self._abandoned is not None:
+                self._abandoned()
+
 
 async def _readable(fd: int) -> None:
     future = asyncio.get_running_loop().create_future()
-    reader = _Reader(fd, future.set_result, None)
+    reader = _Reader(fd, lambda: future.set_result(None))
     try:
         await future
     finally:
@@ -122,9 +134,11 @@ class Signal(_base.SignalBase):
 class Lease(_base.LeaseBase):
     """What is held of one name or of several, or a wish that has timed out; as `holdfast_locks.Lease`.
 
-    ``async with`` releases it at the end of the block. If it is lost before, the block is cancelled, as by
-    `asyncio.timeout`, and `LeaseLost` is raised behind it.
+    ``async with`` begins with `check`, and releases at the end of the block. If the lease is lost before, the block is
+    cancelled, as by `asyncio.timeout`, and `LeaseLost` is raised behind it.
     """
+
+    _reader: Callable[[], _Reader | None] = staticmethod(lambda: None)
 
     @property
     def lost(self) -> Signal:
@@ -157,13 +171,16 @@ class Lease(_base.LeaseBase):
         _core.check(completion)
 
     async def __aenter__(self: _L) -> _L:
+        self._enter()
+        if self._reader() is not None:
+            raise RuntimeError(f"{self!r} has been entered already")
         task = asyncio.current_task()
         assert task is not None
         self._task = task
         self._cancelling = task.cancelling()
         self._is_cancelled = False
         try:
-            self._reader = _Reader(self._lost_fd(), self._cancel)
+            self._reader = weakref.ref(_Reader(self._lost_fd(), self._cancel, self._abandon))  # the loop has it
         except BaseException:  # no descriptor is left: nothing would release it
             self._drop()
             raise
@@ -173,10 +190,16 @@ class Lease(_base.LeaseBase):
         self._is_cancelled = True
         self._task.cancel()
 
+    def _abandon(self) -> None:
+        """The loop was closed in the middle of the body, which will not end."""
+        warnings.warn(f"{self!r} was not released when its loop was closed", ResourceWarning, stacklevel=2)
+        self._drop()
+
     async def __aexit__(
         self, kind: type[BaseException] | None, body: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._reader.close()
+        if (reader := self._reader()) is not None:
+            reader.close()
         loss = None
         if self._is_cancelled and self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
             loss, body = body, None  # that cancellation was ours, and no other is under way
@@ -202,23 +225,38 @@ class Term(Lease):
 _L = TypeVar("_L", bound=Lease)
 
 
-class Acquisition(Generic[_L]):
-    """What `Lock.acquire` returns: to be awaited, for a lease, or for ``async with``, which awaits it and enters."""
+def _current_task() -> object:
+    """None outside of a loop."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
 
-    def __init__(self, wait: Callable[[], Awaitable[_L]]) -> None:
-        self._wait = wait
-        self._is_begun = False
 
-    def __await__(self) -> Generator[Any, None, _L]:
-        self._is_begun = True
-        return self._wait().__await__()
+class Acquisition(_base.Local, Coroutine[Any, Any, _L]):
+    """What `Lock.acquire` returns: a coroutine to be awaited, for a lease, or for ``async with``, which awaits it and
+    enters."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, _L]) -> None:
+        self._coroutine = coroutine
+
+    def __await__(self) -> Generator[Any, Any, _L]:
+        return self._coroutine.__await__()
+
+    def send(self, value: Any) -> Any:
+        """As that of each coroutine."""
+        return self._coroutine.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        """As that of each coroutine."""
+        return self._coroutine.throw(*error)
+
+    def close(self) -> None:
+        """As that of each coroutine."""
+        self._coroutine.close()
 
     def __bool__(self) -> bool:
         raise TypeError("nothing is acquired yet: an acquisition has to be awaited")
-
-    def __del__(self) -> None:
-        if not self._is_begun:
-            warnings.warn("an acquisition was never awaited", RuntimeWarning, stacklevel=2)
 
     async def __aenter__(self) -> _L:
         self._lease = await self
@@ -243,15 +281,14 @@ class Lock(_base.LockBase):
 
         The parameters and the errors are those of `holdfast_locks.Lock.acquire`.
         """
-        wait = _core.acquire_ms(blocking, timeout)
+        return Acquisition(self._acquire(_core.acquire_ms(blocking, timeout), _current_task()))
 
-        async def begin() -> Lease:
-            return self._granted(Lease, await _run(self._request.acquire(wait)), asyncio.current_task())
-
-        return Acquisition(begin)
+    async def _acquire(self, wait: int, owner: object) -> Lease:
+        return self._granted(Lease, await _run(self._request.acquire(wait)), owner or _current_task())
 
     async def release(self) -> None:
-        """Releases what this task has acquired last through this object.
+        """Releases what this task has acquired last through this object: the task that has called `acquire`, also if
+        another one, as that of `asyncio.wait_for`, has awaited it.
 
         :raises NotOwner: this task has acquired nothing, or has released it.
         """
@@ -275,11 +312,10 @@ class Election(_base.ElectionBase):
 
     def campaign(self, value: str | bytes = b"", timeout: float = -1) -> Acquisition[Term]:
         """Stands by until this candidate is elected, as `holdfast_locks.Election.campaign`."""
+        return Acquisition(self._elect(_core.value_of(value), _core.wait_ms(timeout)))
 
-        async def begin() -> Term:
-            return self._granted(Term, await _run(self._request.campaign(_core.wait_ms(timeout), _core.value_of(value))), asyncio.current_task())
-
-        return Acquisition(begin)
+    async def _elect(self, value: Any, wait: int) -> Term:
+        return self._granted(Term, await _run(self._request.campaign(wait, value)), None)
 
     async def leader(self) -> Claim | None:
         """Asks the store for the leader."""
