@@ -70,7 +70,8 @@ std::string one_line(std::string_view text) {
     const std::string_view number = line.substr(line.find_last_not_of("0123456789") + 1);
     line.remove_suffix(number.size());
     if (line.ends_with(".c:") && !number.empty()) continue;
-    if (!all.empty()) all += ' ';
+    line.remove_prefix(std::min(line.find_first_not_of('\t'), line.size()));
+    if (!all.empty()) all += "; ";
     all.append(line).append(number);
   }
   std::replace(all.begin(), all.end(), '\t', ' ');
