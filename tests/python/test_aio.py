@@ -13,6 +13,9 @@ import holdfast_locks
 import pytest
 from holdfast_locks import LeaseLost, Loss, NotOwner, Timeout, aio
 
+if os.environ.get("HOLDFAST_PYTHON_LOOP") == "uvloop":
+    asyncio.set_event_loop_policy(__import__("uvloop").EventLoopPolicy())
+
 
 @pytest.fixture
 def run(url):

@@ -11,6 +11,7 @@ import warnings
 
 import holdfast_locks
 import pytest
+from conftest import stores
 from holdfast_locks import (
     Closed,
     InvalidName,
@@ -310,6 +311,20 @@ def test_a_store_that_does_not_answer():
         assert isinstance(refused.value, ConnectionError) and "hush" not in str(refused.value)
 
 
+@pytest.mark.skipif("postgresql" not in stores, reason="another set of stores")
+def test_a_database_that_is_not_there(tmp_path):
+    nowhere = holdfast_locks.Client(f"postgresql:///app?host={tmp_path}", retry_limit=0.2)
+    with pytest.raises(Unavailable, match=r"'x' on postgresql:///app.*No such file or directory; Is the server running"):
+        nowhere.mutex("x").acquire(timeout=1)
+
+
+@pytest.mark.skipif("sqlite" not in stores, reason="one store is enough")
+def test_a_wait_under_gevent_blocks_its_greenlet_alone(tmp_path):
+    pytest.importorskip("gevent")
+    program = [sys.executable, "-c", GREENLETS, f"sqlite:{tmp_path}/locks.db"]
+    assert subprocess.run(program, check=True, stdout=subprocess.PIPE, text=True).stdout == "[0, 1, 2] True True 0\n"
+
+
 def test_options_of_a_lock_are_beside_those_of_the_client(url, name):
     with holdfast_locks.Client(url, ttl=7, label="all") as client, client.mutex(name, label="this") as lease:
         assert 5 < lease.remaining <= 7
@@ -326,6 +341,32 @@ def test_a_fence(tmp_path):
         assert again.largest("table") == 5 and not again.admit("table", 1)
     with holdfast_locks.Fence() as memory:
         assert memory.largest("table") == 0
+
+
+GREENLETS = """
+from gevent import monkey; monkey.patch_all()
+import sys, gevent, holdfast_locks
+
+locks = holdfast_locks.Client(sys.argv[1])
+lock = locks.mutex("name")
+order = []
+
+def work(number):
+    with lock:
+        gevent.sleep(0.01)
+        order.append(number)
+
+gevent.joinall([gevent.spawn(work, number) for number in range(3)])
+holder = holdfast_locks.Client(sys.argv[1]).mutex("name").acquire()
+waiting = gevent.spawn(lock.acquire)
+while not locks.inspect("name").waiters:
+    gevent.sleep(0.01)
+waiting.kill()
+lost = gevent.spawn(holder.lost.wait)
+gevent.sleep(0)
+locks.force_release("name")
+print(order, isinstance(waiting.value, gevent.GreenletExit), lost.get(timeout=30), len(locks.inspect("name").waiters))
+"""
 
 
 INTERRUPTED = """
