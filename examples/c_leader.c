@@ -95,7 +95,7 @@ int main(void) {
   char* message;
   if (holdfast_client_open(NULL, NULL, &locks, &message) != HOLDFAST_OK) return complain(message);
   int status = 1;
-  if (holdfast_queue_open(&queue, &message) == HOLDFAST_OK) {
+  if (holdfast_queue_open(0, &queue, &message) == HOLDFAST_OK) {
     status = campaign(locks, queue);
     holdfast_queue_free(queue);
   } else {

@@ -319,8 +319,11 @@ HOLDFAST_API int holdfast_lease_release(holdfast_lease* lease, char** message);
 HOLDFAST_API void holdfast_lease_free(holdfast_lease* lease);
 
 /// Makes a queue of ends. One serves any number of operations, and clients.
-/// \return HOLDFAST_OK or EXHAUSTED.
-HOLDFAST_API int holdfast_queue_open(holdfast_queue** queue, char** message);
+/// \param patience_ms how long a function that starts an operation with this queue waits for its end. It
+///        performs I/O for the client meanwhile, so that what ends soon wakes no other thread. 0: it does not
+///        wait.
+/// \return HOLDFAST_OK or INVALID_ARGUMENT, EXHAUSTED.
+HOLDFAST_API int holdfast_queue_open(int64_t patience_ms, holdfast_queue** queue, char** message);
 /// The descriptor, which is readable while the queue has an end. It belongs to the queue: neither read it nor
 /// close it. -1 in a child.
 HOLDFAST_API int holdfast_queue_fd(const holdfast_queue* queue);
@@ -330,8 +333,8 @@ HOLDFAST_API bool holdfast_queue_next(holdfast_queue* queue, holdfast_completion
 /// Frees the queue. Operations under way go on, and what they acquire later is released.
 HOLDFAST_API void holdfast_queue_free(holdfast_queue* queue);
 
-/// Starts `holdfast_acquire` and does not wait: its end comes through `queue`, once. `request->stop` ends it
-/// early. The request, its stop and the queue may be freed after the call.
+/// Starts `holdfast_acquire`, and waits no longer than the queue's patience: its end comes through `queue`,
+/// once. `request->stop` ends it early. The request, its stop and the queue may be freed after the call.
 /// \param tag anything; it comes back with the end.
 /// \return HOLDFAST_OK. INVALID_NAME, INVALID_ARGUMENT and, in a child, CLOSED: nothing comes through the
 ///         queue.

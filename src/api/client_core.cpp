@@ -152,6 +152,22 @@ client_core::engine client_core::parts_of_an_operation() {
   return {*parts_->leases, *parts_->sets, *parts_->driver, now, now + options_.locks().retry().limit()};
 }
 
+void client_core::help(store::caller& blocked, duration limit) {
+  if (!is_ours()) return;
+  store::scheduler::timer dismissal = 0;
+  {
+    const core_lock now{parts_->loop, true};
+    dismissal = parts_->loop.at(parts_->loop.now() + limit, [&blocked] { blocked.dismiss(); });
+  }
+  parts_->link->help(blocked);
+  const core_lock now{parts_->loop};
+  parts_->loop.cancel(dismissal);
+}
+
+void client_core::kick() {
+  if (is_ours()) parts_->link->kick();
+}
+
 void client_core::cancel(op_id id) {
   if (!is_ours()) return;
   const core_lock now{parts_->loop};

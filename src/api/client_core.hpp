@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/annotated_mutex.hpp"
+#include "core/caller.hpp"
 #include "core/link.hpp"
 #include "holdfast/candidate.hpp"
 #include "holdfast/client.hpp"
@@ -78,8 +79,14 @@ class client_core : public std::enable_shared_from_this<client_core> {
   /// Starts an operation. In a forked child its result is errc::closed.
   /// \param done gets the result, once, on a thread of the client and under none of its locks. The result is
   ///        a failure, or can be made of one.
+  /// \param is_internal `done` runs no user code, so that whatever thread has the result calls it. `help` or
+  ///        `kick` has to follow.
   template <class Result, class Begin>
-  pending start(const Begin& begin, std::function<void(Result)> done);
+  pending start(const Begin& begin, std::function<void(Result)> done, bool is_internal = false);
+  /// Performs I/O for what was started, until the caller is served; for `limit` at most, then it is dismissed.
+  void help(store::caller& blocked, duration limit);
+  /// Has other threads perform it.
+  void kick();
   /// Ends an operation that was started, unless it has ended, with errc::cancelled. A release or a downgrade
   /// goes on, and its end is reported to no caller.
   void cancel(op_id id);
@@ -142,7 +149,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
   template <class Result, class Begin>
   op_id begin_with(const Begin& begin, store::handler<Result> done) noexcept HOLDFAST_REQUIRES(parts_->loop);
   template <class Result>
-  [[nodiscard]] store::handler<Result> outside(std::function<void(Result)> done);
+  [[nodiscard]] store::handler<Result> outside(std::function<void(Result)> done, bool is_internal = false);
 
   void make_lease_core();
   void end_journal(std::chrono::steady_clock::time_point limit) noexcept;

@@ -104,7 +104,8 @@ pending election_handle::async_campaign(std::string_view value, std::optional<du
                              {},
                              std::make_shared<election_outcome>(election_outcome{value, metadata, {}})};
             },
-            call.may_be_empty));
+            call.may_be_empty),
+        shared->is_internal());
   });
 }
 

@@ -129,7 +129,8 @@ pending handle::async_acquire(const lock_request& request, std::unique_ptr<compl
     };
     return s.locks->start<lease_core::taken>(
         acquisition_of(s.claim_for(request, call), call),
-        completing<lease_core::lease_record_ptr>(shared, s.attempt, to_outcome, call.may_be_empty));
+        completing<lease_core::lease_record_ptr>(shared, s.attempt, to_outcome, call.may_be_empty),
+        shared->is_internal());
   });
 }
 

@@ -148,7 +148,8 @@ pending set_handle::async_acquire(std::optional<duration> limit, std::unique_ptr
             [order = s.order](std::vector<lease_core::lease_record_ptr> records) {
               return outcome{{}, {}, {}, leases_of(order, std::move(records))};
             },
-            call.may_be_empty));
+            call.may_be_empty),
+        shared->is_internal());
   });
 }
 

@@ -10,7 +10,6 @@
 #include <variant>
 
 #include "api/client_core.hpp"
-#include "core/caller.hpp"
 
 // How calls start the operations of a client_core: its templates, for the sources of the public types.
 
@@ -83,22 +82,26 @@ Result client_core::wait(const Begin& begin, const std::stop_token& stop) {
 }
 
 template <class Result>
-store::handler<Result> client_core::outside(std::function<void(Result)> done) {
-  return [this, done = std::move(done)](Result result) {
+store::handler<Result> client_core::outside(std::function<void(Result)> done, bool is_internal) {
+  return [this, is_internal, done = std::move(done)](Result result) {
     parts_->loop.assert_core_locked();
-    parts_->loop.defer_signal(
-        [done, shared = std::make_shared<Result>(std::move(result))] { done(std::move(*shared)); });
+    auto action = [done, shared = std::make_shared<Result>(std::move(result))] { done(std::move(*shared)); };
+    if (is_internal) {
+      parts_->loop.defer(std::move(action));
+    } else {
+      parts_->loop.defer_signal(std::move(action));
+    }
   };
 }
 
 template <class Result, class Begin>
-pending client_core::start(const Begin& begin, std::function<void(Result)> done) {
+pending client_core::start(const Begin& begin, std::function<void(Result)> done, bool is_internal) {
   if (!is_ours()) {
     done(Result{failure{errc::closed, "the client belongs to the parent process"}});
     return {};
   }
-  const runtime::core_lock now{parts_->loop};
-  auto later = outside<Result>(std::move(done));
+  const runtime::core_lock now{parts_->loop, is_internal};
+  auto later = outside<Result>(std::move(done), is_internal);
   using returned = std::invoke_result_t<const Begin&, const engine&, store::handler<Result>>;
   if constexpr (std::is_void_v<returned>) {
     const op_id id = parts_->operations.next_id();

@@ -150,15 +150,17 @@ holdfast_lease* acquired(const wish& wanted, auto lock) {
 class acquisition final : public detail::completion {
  public:
   acquisition(std::shared_ptr<ends> to, std::uint64_t tag, const wish& wanted)
-      : started_{std::move(to), tag}, timeout_{wanted.timeout()} {
+      : operation{std::make_shared<started>(std::move(to), tag)}, timeout_{wanted.timeout()} {
     if (wanted.stop.stop_possible()) stop = std::make_shared<cancelling>(wanted.stop);
   }
   void complete(detail::outcome ended) noexcept override {
-    if (ended.code) return started_.end(ended.code, ended.detail);
-    if (auto held = hold_of(std::move(ended))) return started_.end(new holdfast_lease{std::move(*held)});
-    started_.end(timeout_.code(), timeout_.detail());
+    if (ended.code) return operation->end(ended.code, ended.detail);
+    if (auto held = hold_of(std::move(ended))) return operation->end(new holdfast_lease{std::move(*held)});
+    operation->end(timeout_.code(), timeout_.detail());
   }
+  [[nodiscard]] bool is_internal() const noexcept override { return true; }
 
+  const std::shared_ptr<started> operation;
   std::shared_ptr<cancelling> stop;  // null: nothing ends it
 
  private:
@@ -170,7 +172,6 @@ class acquisition final : public detail::completion {
                                      std::move(ended.election->metadata));
   }
 
-  started started_;
   const error timeout_;
 };
 
@@ -178,8 +179,10 @@ void start(const wish& wanted, holdfast_queue* queue, std::uint64_t tag, auto lo
   required(queue, "queue").require_ours();
   auto end = std::make_unique<acquisition>(queue->all, tag, wanted);
   const auto stop = end->stop;  // the operation may have ended before it has its number
-  auto operation = lock.start(std::move(end));
-  if (stop) stop->begin(std::move(operation));
+  const auto operation = end->operation;
+  auto pending = lock.start(std::move(end));
+  if (stop) stop->begin(std::move(pending));
+  operation->go_on(*detail::client_access::core_of(wanted.locks));
 }
 
 }  // namespace

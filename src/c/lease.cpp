@@ -210,7 +210,9 @@ int holdfast_lease_release_start(holdfast_lease* lease, holdfast_queue* queue, u
         [end, attempt = of.refusal("cannot release")](const std::optional<failure>& failed) {
           if (failed) return end->end(failed->code, attempt);
           end->end(nullptr);
-        });
+        },
+        true);
+    end->go_on(*core);
   });
 }
 

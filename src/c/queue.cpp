@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "c/queue.hpp"
 
+#include "api/client_core.hpp"
 #include "holdfast/error.hpp"
 
 using holdfast::c::cleared;
 using holdfast::c::guarded;
+using holdfast::c::wait_of;
+using holdfast::detail::to_limit;
 
 namespace holdfast::c {
 
@@ -51,15 +54,25 @@ void ends::close() noexcept {
 }
 
 void started::end(std::error_code code, const std::string& detail) {
-  to_->add({tag_, code.value(), copy_of(error{code, detail}.what()), nullptr});
+  end({tag_, code.value(), copy_of(error{code, detail}.what()), nullptr});
+}
+
+void started::end(const holdfast_completion& last) {
+  to_->add(last);
+  starter_.serve();
+}
+
+void started::go_on(detail::client_core& from) {
+  if (to_->patience() == duration::zero()) return from.kick();
+  from.help(starter_, to_->patience());
 }
 
 }  // namespace holdfast::c
 
-int holdfast_queue_open(holdfast_queue** queue, char** message) {
+int holdfast_queue_open(int64_t patience_ms, holdfast_queue** queue, char** message) {
   return guarded(message, [&] {
     auto*& out = cleared(queue, "queue");
-    out = std::make_unique<holdfast_queue>().release();
+    out = std::make_unique<holdfast_queue>(to_limit(wait_of(patience_ms, "patience_ms"))).release();
   });
 }
 

@@ -13,6 +13,7 @@
 
 #include "c/guard.hpp"
 #include "c/wakeup.hpp"
+#include "core/caller.hpp"
 #include "holdfast/detail/handle.hpp"
 
 namespace holdfast::c {
@@ -22,11 +23,13 @@ namespace holdfast::c {
 class ends {
  public:
   /// \throws holdfast::error errc::exhausted.
-  ends() : is_filled_{0} {}
+  explicit ends(duration patience) : patience_{patience}, is_filled_{0} {}
   ~ends();
   ends(const ends&) = delete;
   ends& operator=(const ends&) = delete;
 
+  /// How long a thread that starts an operation waits for its end.
+  [[nodiscard]] duration patience() const noexcept { return patience_; }
   [[nodiscard]] int fd() const noexcept { return is_filled_.fd(); }
   void add(const holdfast_completion& end);
   /// \return whether there was one.
@@ -35,6 +38,7 @@ class ends {
   void close() noexcept;
 
  private:
+  const duration patience_;
   std::mutex mutex_;
   event_descriptor is_filled_;
   std::deque<holdfast_completion> all_;
@@ -47,11 +51,16 @@ class started {
   started(std::shared_ptr<ends> to, std::uint64_t tag) : to_{std::move(to)}, tag_{tag} {}
 
   void end(std::error_code code, const std::string& detail);
-  void end(holdfast_lease* granted) { to_->add({tag_, HOLDFAST_OK, nullptr, granted}); }
+  void end(holdfast_lease* granted) { end({tag_, HOLDFAST_OK, nullptr, granted}); }
+  /// After the start: this thread performs I/O for as long as the queue says, or has others perform it.
+  void go_on(detail::client_core& from);
 
  private:
-  std::shared_ptr<ends> to_;
-  std::uint64_t tag_;
+  void end(const holdfast_completion& last);
+
+  const std::shared_ptr<ends> to_;
+  const std::uint64_t tag_;
+  store::caller starter_;  // the thread in `go_on`
 };
 
 /// Cancels an operation when a stop is requested, which may come before the operation has a number. The one
@@ -93,5 +102,8 @@ class cancelling : public std::enable_shared_from_this<cancelling> {
 }  // namespace holdfast::c
 
 struct holdfast_queue : holdfast::c::owned {
-  const std::shared_ptr<holdfast::c::ends> all = std::make_shared<holdfast::c::ends>();
+  explicit holdfast_queue(holdfast::duration patience)
+      : all{std::make_shared<holdfast::c::ends>(patience)} {}
+
+  const std::shared_ptr<holdfast::c::ends> all;
 };

@@ -11,12 +11,16 @@ namespace holdfast::store {
 /// thread and the code that serves it: the thread may have returned while that code still uses the object.
 class caller {
  public:
-  [[nodiscard]] bool is_served() const { return state_.load(std::memory_order_acquire) == served; }
+  /// Whether it has to return.
+  [[nodiscard]] bool is_served() const { return state_.load(std::memory_order_acquire) >= dismissed; }
+  /// Whether it returns without its result, which somebody else has to read.
+  [[nodiscard]] bool is_dismissed() const { return state_.load(std::memory_order_acquire) == dismissed; }
 
   /// The result that the caller waits for is there. Any thread.
-  void serve() {
-    if (state_.exchange(served, std::memory_order_acq_rel) == polling) ring();
-    state_.notify_one();
+  void serve() { end(served); }
+  /// The caller's time is over. Any thread.
+  void dismiss() {
+    if (!is_served()) end(dismissed);
   }
   /// Ends the caller's `wait`: a thread has to perform I/O for the store now. Any thread.
   void call() {
@@ -36,10 +40,10 @@ class caller {
   [[nodiscard]] bool begin_polling(int wakeup) {
     wakeup_ = wakeup;
     std::uint32_t expected = state_.load(std::memory_order_relaxed);
-    while (expected != served &&
+    while (expected < dismissed &&
            !state_.compare_exchange_weak(expected, polling, std::memory_order_acq_rel)) {
     }
-    return expected != served;
+    return expected < dismissed;
   }
   void end_polling() {
     std::uint32_t expected = polling;
@@ -47,8 +51,12 @@ class caller {
   }
 
  private:
-  enum : std::uint32_t { waiting, called, polling, served };
+  enum : std::uint32_t { waiting, called, polling, dismissed, served };
 
+  void end(std::uint32_t state) {
+    if (state_.exchange(state, std::memory_order_acq_rel) == polling) ring();
+    state_.notify_one();
+  }
   void ring() const {
     const std::uint64_t one = 1;
     [[maybe_unused]] const auto written =

@@ -56,7 +56,7 @@ class link {
   virtual void on_session(const std::function<void()>& /*extended*/) {}
 
   /// Performs I/O for the store on the caller's thread, without the core lock, until the caller is served. It
-  /// saves waking another thread.
+  /// saves waking another thread. If the caller is dismissed, other threads go on at once.
   virtual void help(store::caller& caller) = 0;
   /// Carries out what was sent, as far as that is possible at once. False when there was nothing to do.
   virtual bool drive() = 0;

@@ -152,7 +152,7 @@ void connection_reader::serve(store::caller& caller) {
   baton_.serve(
       caller, [this] { return count(state::connected) != 0 && !stopping_; },
       [&] { read_until_served(&caller); });
-  ensure_reading(false);
+  ensure_reading(caller.is_dismissed());
 }
 
 void connection_reader::read_until_served(store::caller* caller) noexcept {

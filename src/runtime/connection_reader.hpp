@@ -97,7 +97,7 @@ class connection_reader {
   void stop();
 
   /// Until the caller is served: it reads when it may, and waits when it may not. What it waits for has been
-  /// sent.
+  /// sent. Where it is dismissed, the background thread reads at once.
   void serve(store::caller& caller);
   /// A request is to be queued whose reply somebody waits for: a thread should read until that is here.
   [[nodiscard]] awaited_reply expect_reply() {
@@ -105,9 +105,9 @@ class connection_reader {
     return awaited_reply{&awaited_};
   }
   /// Wakes the background thread if there is need for it, and nobody reads.
-  /// \param requests_queued whether the background thread also has requests to send.
-  void ensure_reading(bool requests_queued) {
-    if ((requests_queued || is_awaited()) && !baton_.is_taken()) baton_.wake();
+  /// \param is_needed also if no reply is awaited: there are requests to send, or notifications to hear.
+  void ensure_reading(bool is_needed) {
+    if ((is_needed || is_awaited()) && !baton_.is_taken()) baton_.wake();
   }
   /// Whether somebody waits for a reply that is not here yet.
   [[nodiscard]] bool is_awaited() const { return awaited_ != 0; }

@@ -123,9 +123,10 @@ int lost_fd(const lease_ptr& lease) {
   return fd;
 }
 
-queue_ptr open_queue() {
-  return making<queue_ptr>([](holdfast_queue** out, char** text) { return holdfast_queue_open(out, text); })
-      .second;
+queue_ptr open_queue(std::int64_t patience_ms = 0) {
+  return making<queue_ptr>([&](holdfast_queue** out, char** text) {
+           return holdfast_queue_open(patience_ms, out, text);
+         }).second;
 }
 ended start(const client_ptr& client, const c_wish& wanted, const queue_ptr& queue, std::uint64_t tag) {
   const auto request = wanted.request();
@@ -538,6 +539,84 @@ TEST_P(from_c, ends_started_waits_and_releases_what_nobody_takes) {
   EXPECT_EQ(next_of(queue).result, HOLDFAST_ERR_LOST);
 }
 
+TEST_P(from_c, waits_for_the_ends_of_operations_as_long_as_the_queue_has_patience) {
+  const auto one = open_c();
+  const auto patient = open_queue(HOLDFAST_FOREVER);
+  const auto ended = [&] { return is_readable(holdfast_queue_fd(patient.get())); };
+  EXPECT_EQ(start(one, {{exclusive_spec("stock")}}, patient, 1), HOLDFAST_OK);
+  ASSERT_TRUE(ended());
+  const auto first = next_of(patient);
+  ASSERT_TRUE(first.lease) << first.result;
+  const c_wish both{{exclusive_spec("b"), exclusive_spec("a")}};
+  EXPECT_EQ(start(one, both, patient, 2), HOLDFAST_OK);
+  ASSERT_TRUE(ended());
+  const auto set = next_of(patient);
+  EXPECT_EQ(start_release(set.lease, patient, 3), HOLDFAST_OK);
+  ASSERT_TRUE(ended());
+  EXPECT_EQ(next_of(patient).tag, 3U);
+
+  // Its thread leaves the wait before the end, which comes all the same.
+  const auto hasty = open_queue(1);
+  EXPECT_EQ(start(one, {{exclusive_spec("stock")}}, hasty, 4), HOLDFAST_OK);
+  EXPECT_FALSE(is_readable(holdfast_queue_fd(hasty.get())));
+  EXPECT_TRUE(look().sees_waiters("stock", 1));
+  EXPECT_EQ(start_release(first.lease, patient, 5), HOLDFAST_OK);
+  EXPECT_EQ(next_of(patient).tag, 5U);
+  const auto second = next_of(hasty);
+  EXPECT_EQ(second.tag, 4U);
+  ASSERT_TRUE(second.lease) << second.result;
+
+  {
+    const auto stop = making<stop_ptr>([](holdfast_stop** out, char** text) {
+                        return holdfast_stop_create(out, text);
+                      }).second;
+    const std::jthread waits{[&] {
+      EXPECT_EQ(start(one, {{exclusive_spec("stock")}, HOLDFAST_FOREVER, stop.get()}, patient, 6),
+                HOLDFAST_OK);
+      EXPECT_TRUE(ended());
+    }};
+    EXPECT_TRUE(look().sees_waiters("stock", 1));
+    holdfast_stop_request(stop.get());
+  }
+  EXPECT_EQ(next_of(patient).result, HOLDFAST_ERR_CANCELLED);
+  {
+    const std::jthread waits{
+        [&] { EXPECT_EQ(start(one, {{exclusive_spec("stock")}}, patient, 7), HOLDFAST_OK); }};
+    EXPECT_TRUE(look().sees_waiters("stock", 1));
+    holdfast_client_close(one.get());
+  }
+  EXPECT_EQ(next_of(patient).result, HOLDFAST_ERR_CLOSED);
+  EXPECT_EQ(start(one, {{exclusive_spec("stock")}}, patient, 8), HOLDFAST_OK);
+  EXPECT_EQ(next_of(patient).result, HOLDFAST_ERR_CLOSED);
+}
+
+TEST_P(from_c, has_queues_for_many_threads) {
+  const auto one = open_c();
+  for (const std::int64_t patience_ms : {std::int64_t{0}, std::int64_t{1}, std::int64_t{HOLDFAST_FOREVER}}) {
+    const auto queue = open_queue(patience_ms);
+    std::atomic<int> inside = 0;
+    std::atomic<bool> overlapped = false;
+    std::vector<std::jthread> threads;
+    for (int each = 0; each < 4; ++each) {
+      threads.emplace_back([&] {
+        for (int turn = 0; turn < 5; ++turn) {
+          EXPECT_EQ(start(one, {{exclusive_spec("stock")}}, queue, 1), HOLDFAST_OK);
+          // Each takes what comes, also what another has started.
+          holdfast_completion end{};
+          while (!holdfast_queue_next(queue.get(), &end))
+            EXPECT_TRUE(is_readable(holdfast_queue_fd(queue.get()), hang_ms));
+          const lease_ptr held{end.lease};
+          if (!held || ++inside != 1) overlapped = true;
+          --inside;
+        }
+      });
+    }
+    threads.clear();
+    EXPECT_FALSE(overlapped);
+    EXPECT_FALSE(is_readable(holdfast_queue_fd(queue.get())));
+  }
+}
+
 TEST_P(from_c, is_of_no_use_in_a_child) {
   auto one = open_c();
   auto held = take(one, {{exclusive_spec("stock")}}).second;
@@ -736,6 +815,11 @@ TEST(from_c_alone, sizes_times_and_descriptors_have_their_bounds) {
   request.struct_size = sizeof request;
   request.wait_ms = HOLDFAST_NONE;
   EXPECT_EQ(attempt().first, HOLDFAST_ERR_INVALID_ARGUMENT) << "it is for options alone";
+  EXPECT_EQ(calling([&](char** text) {
+              holdfast_queue* queue = nullptr;
+              return holdfast_queue_open(HOLDFAST_NONE, &queue, text);
+            }),
+            HOLDFAST_ERR_INVALID_ARGUMENT);
   request.wait_ms = INT64_MAX;
   const auto held = attempt().second;
   ASSERT_TRUE(held);

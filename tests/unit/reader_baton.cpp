@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <memory>
 #include <mutex>
+#include <poll.h>
 #include <random>
 #include <string>
 #include <thread>
@@ -100,6 +101,26 @@ TEST_F(reader_baton, the_background_is_woken_to_connect_while_callers_wait) {
   baton_.wake();
   EXPECT_TRUE(comes_true([&] { return is_over.load(); }));
   baton_.retire(caller_);  // lets it go where the test fails
+}
+
+TEST_F(reader_baton, a_caller_that_is_dismissed_returns_without_its_result) {
+  ASSERT_TRUE(baton_.take_in_background());
+  {
+    const std::jthread waits{[&] { baton_.serve(caller_, [] { return true; }, [] {}); }};
+    caller_.dismiss();
+  }
+  baton_.leave();
+  EXPECT_TRUE(caller_.is_served() && caller_.is_dismissed());
+  caller_.serve();
+  caller_.dismiss();
+  EXPECT_FALSE(caller_.is_dismissed()) << "its result is there";
+
+  store::caller polling;
+  ASSERT_TRUE(polling.begin_polling(wakeup_.descriptor()));
+  polling.dismiss();
+  ::pollfd readable{wakeup_.descriptor(), POLLIN, 0};
+  EXPECT_EQ(::poll(&readable, 1, 0), 1);
+  EXPECT_FALSE(polling.begin_polling(wakeup_.descriptor()));
 }
 
 TEST_F(reader_baton, an_urgent_caller_is_called_before_those_that_wait) {

@@ -310,8 +310,8 @@ class Queue:
     signal, can come between the two.
     """
 
-    def __init__(self) -> None:
-        self._owner = opened("holdfast_queue **", lib.free_queue, lib.holdfast_queue_open)
+    def __init__(self, patience_ms: int = 0) -> None:
+        self._owner = opened("holdfast_queue **", lib.free_queue, lib.holdfast_queue_open, patience_ms)
         self.handle = self._owner[0]
         self.fd: int = lib.holdfast_queue_fd(self.handle)
 

@@ -14,6 +14,9 @@ from ._core import Claim, Operation, Queue, State
 from ._errors import Closed, HoldfastError
 from ._native import ffi, lib
 
+# Milliseconds for which a call waits in C, where it reads the answer itself. No signal is handled meanwhile.
+_PATIENCE = 5
+
 # Queues that no call waits with at this moment. A signal handler may acquire a lock while its thread waits for another,
 # so that a thread does not have one of its own.
 _idle: list[tuple[Queue, Any]] = []
@@ -25,14 +28,13 @@ def _run(operation: Operation) -> Any:
     try:
         queue, poll = _idle.pop()
     except IndexError:
-        queue, poll = Queue(), select.poll()
+        queue, poll = Queue(_PATIENCE), select.poll()
         poll.register(queue.fd, select.POLLIN)
     completion = None
     try:
         operation.start(queue.handle, 0)
-        while completion is None:
+        while (completion := queue.next()) is None:
             poll.poll()
-            completion = queue.next()
     except BaseException:
         lib.holdfast_stop_request(operation.stop[0])
         queue.close()

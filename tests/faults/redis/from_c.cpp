@@ -30,7 +30,7 @@ TEST(redis_from_c, a_release_does_not_wait_for_a_renewal_of_another_thread) {
   holdfast_client* client = nullptr;
   holdfast_queue* queue = nullptr;
   ASSERT_EQ(holdfast_client_open(url.c_str(), nullptr, &client, nullptr), HOLDFAST_OK);
-  ASSERT_EQ(holdfast_queue_open(&queue, nullptr), HOLDFAST_OK);
+  ASSERT_EQ(holdfast_queue_open(0, &queue, nullptr), HOLDFAST_OK);
   holdfast_lock_options options = HOLDFAST_LOCK_OPTIONS_INIT;
   options.ttl_ms = 3'600'000;
   const holdfast_spec spec{"stock", HOLDFAST_EXCLUSIVE, 0, 0};

@@ -158,7 +158,7 @@ void link::answer_unsent(const std::vector<job>& jobs, const failure& reason) {
 void link::help(store::caller& caller) {
   flush();
   baton_.serve(caller, [this] { return is_connected(); }, [&] { listen(&caller); });
-  if ((queued_ != 0 || urgent_) && !baton_.is_taken()) baton_.wake();
+  if ((queued_ != 0 || urgent_ || caller.is_dismissed()) && !baton_.is_taken()) baton_.wake();
 }
 
 // ---- listening
