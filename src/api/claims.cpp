@@ -53,6 +53,9 @@ store::claim_ptr claim_of(store::claim wanted, bool waits) {
 
 std::shared_ptr<const std::string> metadata_for(const client_core& locks, const lock_options& options,
                                                 std::optional<std::string> value) {
+  // Most claims of a client have the same, and C makes it for each of them.
+  if (!value && locks.metadata() && options.label() == locks.options().locks().label())
+    return locks.metadata();
   claimant self = this_process();
   if (!locks.options().program().empty()) self.program = locks.options().program();
   self.label = options.label();

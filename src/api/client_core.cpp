@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "api/claims.hpp"
 #include "api/start.hpp"
 #include "runtime/process.hpp"
 #include "runtime/signals.hpp"
@@ -81,6 +82,7 @@ client_core::client_core(std::string_view url, client_options options)
       parts_{std::make_unique<parts>()} {
   store_url parsed{url};
   url_ = parsed.masked();
+  metadata_ = metadata_for(*this, options_.locks());
   parts_->loop.observe(options_.observer());
   parts_->link = stores::open(std::move(parsed), options_, parts_->loop);
   try {

@@ -61,6 +61,8 @@ class client_core : public std::enable_shared_from_this<client_core> {
 
   [[nodiscard]] const std::string& url() const noexcept { return url_; }
   [[nodiscard]] const client_options& options() const noexcept { return options_; }
+  /// What others see of a claim with the client's label; see metadata_for.
+  [[nodiscard]] const std::shared_ptr<const std::string>& metadata() const noexcept { return metadata_; }
   /// \throws holdfast::error errc::closed after `close()` and in a forked child.
   void require_open() const;
   /// Whether this process made the client. A child after fork() touches nothing of it.
@@ -83,7 +85,8 @@ class client_core : public std::enable_shared_from_this<client_core> {
   ///        `kick` has to follow.
   template <class Result, class Begin>
   pending start(const Begin& begin, std::function<void(Result)> done, bool is_internal = false);
-  /// Performs I/O for what was started, until the caller is served; for `limit` at most, then it is dismissed.
+  /// Performs I/O for what was started, until the caller is served; for `limit` at most, then it is
+  /// dismissed.
   void help(store::caller& blocked, duration limit);
   /// Has other threads perform it.
   void kick();
@@ -162,6 +165,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
 
   std::string url_;
   client_options options_;
+  std::shared_ptr<const std::string> metadata_;
   std::uint32_t generation_;
   std::atomic<bool> closed_ = false;
   std::atomic<bool> ended_ = false;  // all that closing ends has been told to the journal

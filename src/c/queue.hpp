@@ -102,8 +102,7 @@ class cancelling : public std::enable_shared_from_this<cancelling> {
 }  // namespace holdfast::c
 
 struct holdfast_queue : holdfast::c::owned {
-  explicit holdfast_queue(holdfast::duration patience)
-      : all{std::make_shared<holdfast::c::ends>(patience)} {}
+  explicit holdfast_queue(holdfast::duration patience) : all{std::make_shared<holdfast::c::ends>(patience)} {}
 
   const std::shared_ptr<holdfast::c::ends> all;
 };

@@ -106,8 +106,8 @@ class HOLDFAST_CAPABILITY("core lock") event_loop final : public store::schedule
 };
 
 /// The lock of a client's core, from construction to destruction. Then, with the mutex free, what
-/// was left for later is done: loss signals and completions go to the lane for signals, users' callbacks to
-/// the lane for callbacks, and the link is kicked. No user code runs here: a user's
+/// was left for later is done: loss signals and users' completions go to the lane for signals, users'
+/// callbacks to the lane for callbacks, and the link is kicked. No user code runs here: a user's
 /// thread may hold locks of its own while it is in one of our calls, and user code that takes its time must
 /// hold up neither timers nor replies.
 class HOLDFAST_SCOPED_CAPABILITY core_lock {

@@ -124,9 +124,9 @@ int lost_fd(const lease_ptr& lease) {
 }
 
 queue_ptr open_queue(std::int64_t patience_ms = 0) {
-  return making<queue_ptr>([&](holdfast_queue** out, char** text) {
-           return holdfast_queue_open(patience_ms, out, text);
-         }).second;
+  return making<queue_ptr>(
+             [&](holdfast_queue** out, char** text) { return holdfast_queue_open(patience_ms, out, text); })
+      .second;
 }
 ended start(const client_ptr& client, const c_wish& wanted, const queue_ptr& queue, std::uint64_t tag) {
   const auto request = wanted.request();

@@ -397,6 +397,25 @@ def test_ctrl_c_ends_a_wait_and_gives_up_its_place(locks, url, name):
         assert process.wait() == 0
 
 
+def test_a_signal_at_any_moment_ends_a_wait(locks, others, name):
+    """While it waits in C, in the moment after, and in poll."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with locks.mutex(name):
+            for moment in range(1, 41):
+                with pytest.raises(KeyboardInterrupt):
+                    signal.setitimer(signal.ITIMER_REAL, moment / 4000)
+                    others.mutex(name).acquire()
+            wait_until(lambda: not locks.inspect(name).waiters)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    others.mutex(name).acquire(timeout=9).release()
+
+
 def test_a_signal_handler_may_take_another_lock_meanwhile(locks, others, name):
     taken = []
 
