@@ -34,7 +34,7 @@ class client_access {
 
 /// The client of a lease; null if it has gone, or for an inert lease.
 [[nodiscard]] inline std::shared_ptr<client_core> client_of(const lease_core::lease_record_ptr& lease) {
-  return lease ? std::static_pointer_cast<detail::client_core>(lease->client.lock()) : nullptr;
+  return lease ? std::static_pointer_cast<detail::client_core>(lease->client->core.lock()) : nullptr;
 }
 
 /// Makes an exclusive lease a shared one. \throws holdfast::error.

@@ -72,7 +72,7 @@ class client_core::loss_wait final : public lease_core::operation {
 std::shared_ptr<client_core> client_core::open(std::string_view url, client_options options) {
   auto core = std::make_shared<client_core>(url, std::move(options));
   const core_lock now{core->parts_->loop};
-  core->parts_->leases->belong_to(core, core->generation_);
+  core->parts_->leases->belong_to({core, core->generation_, core->url_});
   return core;
 }
 

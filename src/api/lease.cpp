@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "holdfast/lease.hpp"
 
+#include <string>
 #include <utility>
 #include <variant>
 
 #include "api/access.hpp"
 #include "api/ends.hpp"
 #include "api/start.hpp"
+#include "lease/refusal.hpp"
 #include "runtime/process.hpp"
 
 namespace holdfast {
@@ -25,7 +27,7 @@ std::stop_token fired() {
   return source.get_token();
 }
 
-bool is_ours(const lease_record& r) { return r.generation == runtime::process_generation(); }
+bool is_ours(const lease_record& r) { return r.client->generation == runtime::process_generation(); }
 
 }  // namespace
 
@@ -154,16 +156,13 @@ namespace detail {
 
 void downgrade_lease(const lease_core::lease_record_ptr& lease) {
   const auto core = client_of(lease);
-  if (!core && lease)
-    throw error{errc::lost,
-                "cannot downgrade the hold of '" + lease->hold.name + "': the lease ended with its client"};
-  if (!core) throw error{errc::not_owner, "nothing is held that could be downgraded"};
+  if (!lease) throw error{errc::not_owner, "nothing is held that could be downgraded"};
+  const std::string attempt = lease_core::attempt_on("cannot downgrade the hold of", {&lease, 1});
+  if (!core) throw error{errc::lost, attempt + ": " + lease_core::reason_of(errc::lost, {&lease, 1})};
   core->require_open();
   const auto failed = core->wait<std::optional<failure>>(
       [&](const auto& with, auto done) { with.leases.downgrade(lease, std::move(done)); });
-  if (failed) {
-    throw explained(*failed, "cannot downgrade the hold of '" + lease->hold.name + "' on " + core->url());
-  }
+  if (failed) throw explained(*failed, attempt);
 }
 
 }  // namespace detail

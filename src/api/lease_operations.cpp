@@ -9,6 +9,7 @@
 #include "api/access.hpp"
 #include "api/start.hpp"
 #include "holdfast/detail/handle.hpp"
+#include "lease/refusal.hpp"
 
 namespace holdfast::detail {
 
@@ -16,14 +17,12 @@ namespace {
 
 /// The error of an operation on a lease without a client.
 outcome without_client(const lease_core::lease_record_ptr& record, const std::string& attempt) {
-  if (record) return {errc::lost, attempt + ": the lease ended with its client", {}};
+  if (record) return {errc::lost, attempt + ": " + lease_core::reason_of(errc::lost, {&record, 1}), {}};
   return {errc::not_owner, attempt + ": the lease holds nothing, because it was released or moved from", {}};
 }
 
-std::string attempt_on(const char* verb, const lease_core::lease_record_ptr& record,
-                       const std::shared_ptr<client_core>& core) {
-  return std::string{verb} + (record ? " '" + record->hold.name + "'" : " a lease") +
-         (core ? " on " + core->url() : "");
+std::string attempt_on(const char* verb, const lease_core::lease_record_ptr& record) {
+  return record ? lease_core::attempt_on(verb, {&record, 1}) : std::string{verb} + " a lease";
 }
 
 /// The outcome of an operation that only succeeds or fails.
@@ -37,17 +36,16 @@ outcome outcome_of(const std::optional<failure>& failed, const std::string& atte
 pending async_release(lease held, std::unique_ptr<completion> handler) {
   const auto record = lease_access::take(std::move(held));
   const auto core = client_of(record);
-  const std::string attempt = attempt_on("cannot release", record, core);
+  const std::string attempt = attempt_on("cannot release", record);
   if (!core) {
     handler->complete(without_client(record, attempt));
     return {};
   }
   return core->start<std::optional<failure>>(
       [&](const auto& with, auto done) {
-        core->release(with, record, [done = std::move(done)](std::error_code code) {
+        core->release(with, record, [record, done = std::move(done)](std::error_code code) {
           if (!code) return done(std::nullopt);
-          done(failure{code, code == errc::lost ? "the lease had ended before"
-                                                : "the store did not confirm the release in time"});
+          done(failure{code, lease_core::reason_of(code, {&record, 1})});
         });
       },
       [shared = std::shared_ptr<completion>{std::move(handler)},
@@ -57,7 +55,7 @@ pending async_release(lease held, std::unique_ptr<completion> handler) {
 pending async_downgrade(lease held, std::unique_ptr<completion> handler) {
   const auto record = lease_access::take(std::move(held));
   const auto core = client_of(record);
-  const std::string attempt = attempt_on("cannot downgrade the hold of", record, core);
+  const std::string attempt = attempt_on("cannot downgrade the hold of", record);
   if (!core) {
     handler->complete(without_client(record, attempt));
     return {};
@@ -73,7 +71,7 @@ pending async_downgrade(lease held, std::unique_ptr<completion> handler) {
 pending async_wait_lost(const lease& held, std::unique_ptr<completion> handler) {
   const auto& record = lease_access::record(held);
   const auto core = client_of(record);
-  const std::string attempt = attempt_on("cannot wait for the loss of", record, core);
+  const std::string attempt = attempt_on("cannot wait for the loss of", record);
   if (!core) {
     // A lease that outlived its client was lost when the client was closed.
     auto ended = without_client(record, attempt);

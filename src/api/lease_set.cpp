@@ -109,7 +109,7 @@ lease_set::~lease_set() {
 void lease_set::add(lease later) {
   const auto& record = detail::lease_access::record(later);
   if (!record) throw error{errc::not_owner, "lease_set::add: the lease holds nothing"};
-  if (record->generation != runtime::process_generation()) {
+  if (record->client->generation != runtime::process_generation()) {
     throw error{errc::closed,
                 "lease_set::add: the lease of '" + later.name() + "' belongs to the parent process"};
   }
@@ -134,7 +134,8 @@ void lease_set::add(lease_set later) {
 }
 
 bool lease_set::is_ours() const noexcept {
-  return detail::lease_access::record(state_->leases.front())->generation == runtime::process_generation();
+  return detail::lease_access::record(state_->leases.front())->client->generation ==
+         runtime::process_generation();
 }
 
 bool lease_set::held() const noexcept {

@@ -7,8 +7,6 @@
 #include <thread>
 #include <utility>
 
-#include "holdfast/error.hpp"
-
 namespace holdfast {
 
 bool recursive_mutex::lock_counted(std::optional<duration> limit, std::stop_token stop) {
@@ -16,12 +14,7 @@ bool recursive_mutex::lock_counted(std::optional<duration> limit, std::stop_toke
   const auto self = std::this_thread::get_id();
   {
     const std::lock_guard hold{guard_};
-    if (owner_ == self) {
-      if (!handle_.held()) {
-        throw error{
-            errc::lost,
-            "'" + name() + "' was lost since this thread locked it; unlock it as often as it was locked"};
-      }
+    if (owner_ == self && handle_.held()) {
       ++depth_;
       return true;
     }

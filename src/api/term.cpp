@@ -13,6 +13,7 @@
 #include "base/metadata.hpp"
 #include "holdfast/detail/election_handle.hpp"
 #include "holdfast/election.hpp"
+#include "lease/refusal.hpp"
 
 namespace holdfast {
 
@@ -26,15 +27,16 @@ std::shared_ptr<const std::string> with_value(const std::string& metadata, std::
   return std::make_shared<const std::string>(to_metadata(self));
 }
 
-std::string text_of_attempt(const std::string& name, const std::shared_ptr<detail::client_core>& core) {
-  return "cannot replace the value of '" + name + "'" + (core ? " on " + core->url() : "");
+std::string text_of_attempt(const lease_core::lease_record_ptr& record) {
+  constexpr const char* verb = "cannot replace the value of";
+  return record ? lease_core::attempt_on(verb, {&record, 1}) : std::string{verb} + " a term";
 }
 
 /// Why a term cannot have the value; empty if it can.
 std::optional<failure> problem_of(const lease_core::lease_record_ptr& record,
                                   const std::shared_ptr<detail::client_core>& core, std::string_view value) {
   if (!record) return failure{errc::not_owner, "the term was resigned or moved from"};
-  if (!core) return failure{errc::lost, "the term ended with its client"};
+  if (!core) return failure{errc::lost, lease_core::reason_of(errc::lost, {&record, 1})};
   if (value.size() <= election::longest_value) return std::nullopt;
   return failure{errc::invalid_argument, "it has " + std::to_string(value.size()) + " bytes, and " +
                                              std::to_string(election::longest_value) + " are allowed"};
@@ -62,7 +64,7 @@ void term::proclaim(std::string_view value) {
   if (failed) {
     // Others may see that value all the same, or later. The next one is newer than that.
     if (metadata) metadata_ = with_value(*metadata, value_);
-    throw error{failed->code, text_of_attempt(name(), core) + ": " + failed->message};
+    throw error{failed->code, text_of_attempt(record) + ": " + failed->message};
   }
   value_ = value;
   metadata_ = std::move(metadata);
@@ -78,7 +80,7 @@ pending async_proclaim(term held, std::string_view value, std::unique_ptr<comple
   };
   const auto all = std::make_shared<change>();
   const auto core = client_of(lease_access::record(term_access::lease_of(held)));
-  const std::string attempt = text_of_attempt(held.name(), core);
+  const std::string attempt = text_of_attempt(lease_access::record(term_access::lease_of(held)));
   all->before = {held.value(), term_access::metadata_of(held), {}};
   all->held = term_access::take(std::move(held));
   const auto end = [shared = std::shared_ptr<completion>{std::move(handler)}, all,

@@ -11,6 +11,7 @@
 
 #include "api/releases.hpp"
 #include "c/queue.hpp"
+#include "lease/refusal.hpp"
 
 namespace holdfast::c {
 namespace {
@@ -65,7 +66,11 @@ holdfast_lease::holdfast_lease(any_hold granted)
     : records_{records_of(granted)}, hold_{std::make_shared<any_hold>(std::move(granted))} {}
 
 std::string holdfast_lease::refusal(const char* attempt) const {
-  return std::string{attempt} + " '" + name() + "'" + (records_.size() > 1 ? " and the other names" : "");
+  return holdfast::lease_core::attempt_on(attempt, records_);
+}
+
+error holdfast_lease::refused(const char* attempt, std::error_code code) const {
+  return {code, refusal(attempt) + ": " + holdfast::lease_core::reason_of(code, records_)};
 }
 
 error holdfast_lease::released_already() const {
@@ -148,8 +153,8 @@ int holdfast_lease_renew(holdfast_lease* lease, char** message) {
     change_hold(of, [&](auto& held) {
       switch (held.renew()) {
         case renewal::renewed: return;
-        case renewal::lost: throw error{errc::lost, of.refusal("cannot renew")};
-        case renewal::unknown: throw error{errc::unknown_outcome, of.refusal("cannot renew")};
+        case renewal::lost: throw of.refused("cannot renew", errc::lost);
+        case renewal::unknown: throw of.refused("cannot renew", errc::unknown_outcome);
       }
     });
   });
@@ -188,7 +193,7 @@ int holdfast_lease_release(holdfast_lease* lease, char** message) {
     const auto core = holdfast::detail::client_of(of.records().front());
     const auto problem =
         core ? core->wait<std::error_code>(holdfast::detail::release_of(*core, of.records())) : errc::lost;
-    if (problem) throw error{problem, of.refusal("cannot release")};
+    if (problem) throw of.refused("cannot release", problem);
   });
 }
 
@@ -199,16 +204,17 @@ int holdfast_lease_release_start(holdfast_lease* lease, holdfast_queue* queue, u
     auto end = std::make_shared<started>(queue->all, tag);
     const auto ended = of.take();
     const auto core = holdfast::detail::client_of(of.records().front());
-    if (!core) return end->end(errc::lost, of.refusal("cannot release"));
+    if (!core) return end->end(errc::lost, of.refused("cannot release", errc::lost).detail());
     core->start<std::optional<failure>>(
         [&](const auto& with, auto done) {
           holdfast::detail::release_of(*core, of.records())(
-              with, [done = std::move(done)](std::error_code code) {
-                done(code ? std::optional{failure{static_cast<errc>(code.value()), {}}} : std::nullopt);
+              with, [records = of.records(), done = std::move(done)](std::error_code code) {
+                if (!code) return done(std::nullopt);
+                done(failure{code, holdfast::lease_core::reason_of(code, records)});
               });
         },
         [end, attempt = of.refusal("cannot release")](const std::optional<failure>& failed) {
-          if (failed) return end->end(failed->code, attempt);
+          if (failed) return end->end(failed->code, attempt + ": " + failed->message);
           end->end(nullptr);
         },
         true);

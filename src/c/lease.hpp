@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -32,8 +33,10 @@ struct holdfast_lease : holdfast::c::owned {
     return records_;
   }
   [[nodiscard]] const std::string& name() const { return records_.front()->hold.name; }
-  /// "cannot renew 'a' and the other names", for errors.
+  /// "cannot renew 'a' and the other names on redis://localhost", for errors.
   [[nodiscard]] std::string refusal(const char* attempt) const;
+  /// The error of an attempt that ended with that code.
+  [[nodiscard]] holdfast::error refused(const char* attempt, std::error_code code) const;
 
   /// Null after a release.
   [[nodiscard]] std::shared_ptr<holdfast::c::any_hold> hold() const {

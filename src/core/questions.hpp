@@ -67,12 +67,11 @@ struct changing : ends_with_a_refusal {
   [[nodiscard]] request next(store::time_point /*now*/) const { return change; }
   [[nodiscard]] verdict<result> read(const reply& r, store::time_point /*sent*/, bool /*doubted*/) const {
     if (std::holds_alternative<done>(r)) return result{};
-    return result{failure{errc::lost, if_gone}};
+    return result{failure{errc::lost, "the store no longer has it"}};
   }
   [[nodiscard]] result give_up(const store::request_error& reason) const { return of_a_change(reason); }
 
   Change change;
-  const char* if_gone;  // why a hold that is not there any more is not changed
 };
 
 /// Reads the claims of a name, or the names, in as many requests as the store needs.

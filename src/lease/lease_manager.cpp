@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "base/metadata.hpp"
+#include "lease/refusal.hpp"
 #include "lease/reports.hpp"
 
 namespace holdfast::lease_core {
@@ -24,6 +25,11 @@ failure cannot_rest() {
 failure others_hold(const store::claim& c) {
   return {errc::timeout,
           c.election ? "others led for the whole wait limit" : "others held it for the whole wait limit"};
+}
+
+failure not_held(const lease_record& lease) {
+  const bool is_lost = lease.state() == lease_record::phase::lost;
+  return {errc::lost, is_lost ? text_of(lease.loss) : "it was released already"};
 }
 
 /// The holder has released, and the claim is still there.
@@ -134,7 +140,6 @@ lease_record_ptr lease_manager::begin(const store::claim& claim, const store::gr
                                       duration waited) {
   auto lease = std::make_shared<lease_record>(claim, grant.token);
   lease->client = client_;
-  lease->generation = generation_;
   lease->granted_at = time_.now();
   if (claim.at_least != duration::zero() || is_observed()) lease->metadata = claim.metadata;
   by_owner_[claim.owner] = lease;
@@ -202,9 +207,7 @@ void lease_manager::renew(const lease_record_ptr& lease, store::handler<renewal>
 
 void lease_manager::downgrade(const lease_record_ptr& lease, store::handler<std::optional<failure>> done) {
   check(lease);
-  if (lease->state() != lease_record::phase::held) {
-    return done(failure{errc::lost, "the lease ended before it was downgraded"});
-  }
+  if (lease->state() != lease_record::phase::held) return done(not_held(*lease));
   if (lease->mode() == mode::permits) {
     return done(failure{errc::wrong_type, "permits cannot be downgraded"});
   }
@@ -225,9 +228,7 @@ void lease_manager::downgrade(const lease_record_ptr& lease, store::handler<std:
 void lease_manager::annotate(const lease_record_ptr& lease, std::shared_ptr<const std::string> metadata,
                              store::handler<std::optional<failure>> done) {
   check(lease);
-  if (lease->state() != lease_record::phase::held) {
-    return done(failure{errc::lost, "the term ended before its value was replaced"});
-  }
+  if (lease->state() != lease_record::phase::held) return done(not_held(*lease));
   port_.annotate(lease->hold, std::move(metadata), lease->deadline(),
                  [this, lease, done = std::move(done)](store::annotated failed) {
                    if (failed && failed->code == errc::lost) lose(lease, loss_reason::ended_at_store);

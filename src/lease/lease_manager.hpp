@@ -38,10 +38,9 @@ class lease_manager {
   lease_manager(store::scheduler& time, store::port& port, operations& all, on_loss lost);
   lease_manager(const lease_manager&) = delete;
   lease_manager& operator=(const lease_manager&) = delete;
-  /// The client of all leases, and the process in which it was opened. Once, before the first claim.
-  void belong_to(std::weak_ptr<void> client, std::uint32_t generation) {
-    client_ = std::move(client);
-    generation_ = generation;
+  /// The client of all leases. Once, before the first claim.
+  void belong_to(detail::lease_client client) {
+    client_ = std::make_shared<const detail::lease_client>(std::move(client));
   }
   /// Sets the handler that is called, under the core lock, when a lease is asked to be released for the first
   /// time; the record has the reason by then.
@@ -99,8 +98,7 @@ class lease_manager {
   store::port& port_;
   operations& operations_;
   on_loss lost_;
-  std::weak_ptr<void> client_;
-  std::uint32_t generation_ = 0;
+  std::shared_ptr<const detail::lease_client> client_;
   std::function<void(const lease_record_ptr&)> release_requested_;
   events::journal* journal_ = nullptr;
   keeper keeper_;

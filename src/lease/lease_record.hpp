@@ -20,6 +20,13 @@
 
 namespace holdfast::detail {
 
+/// The client of leases, which they may outlive.
+struct lease_client {
+  std::weak_ptr<void> core;      // only the layer above knows its type
+  std::uint32_t generation = 0;  // the process in which it was opened
+  std::string store;             // its URL, without secrets
+};
+
 /// One lease, shared by the user's handle and the keeper. Members that any thread may read without the core
 /// lock are atomic or never change; the lock protects the rest.
 class lease_record {
@@ -57,9 +64,7 @@ class lease_record {
   void set_state(phase p) noexcept { phase_.store(p, std::memory_order_release); }
   void set_mode(holdfast::mode mode) noexcept { mode_.store(mode, std::memory_order_relaxed); }
 
-  /// The client, and the process in which it was opened. Only the layer above knows its type.
-  std::weak_ptr<void> client;
-  std::uint32_t generation = 0;
+  std::shared_ptr<const lease_client> client;
 
   const store::hold hold;
   const std::int64_t permits;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/metadata.hpp"
+#include "lease/refusal.hpp"
 
 namespace holdfast::lease_core {
 
@@ -31,16 +32,6 @@ void describe(const lease_record& lease, event& e) {
 void count_unconfirmed(events::journal& to, const lease_record& lease, time_point now) noexcept {
   if (lease.schedule.is_late || lease.schedule.due_at == time_point::max()) return;
   if (between(lease.schedule.due_at, now) >= lease.renewal_patience()) to.count_alone(counter::late_renewals);
-}
-
-const char* text_of(loss_reason reason) {
-  switch (reason) {
-    case loss_reason::ended_at_store: return "the store no longer has it";
-    case loss_reason::not_renewed: return "no renewal was confirmed before the deadline";
-    case loss_reason::session_ended: return "the client's session was not confirmed before the deadline";
-    case loss_reason::client_closed: return "the client was closed";
-  }
-  return "";
 }
 
 }  // namespace

@@ -150,18 +150,13 @@ void driver::expire_at(store::hold hold, store::time_point until, store::time_po
 }
 
 void driver::downgrade(store::hold hold, store::time_point give_up, store::handler<store::lowered> done) {
-  ask(
-      tickets::changing<tickets::downgrade>{
-          {}, {std::move(hold)}, "the lease ended before it was downgraded"},
-      give_up, std::move(done));
+  ask(tickets::changing<tickets::downgrade>{{}, {std::move(hold)}}, give_up, std::move(done));
 }
 
 void driver::annotate(store::hold hold, std::shared_ptr<const std::string> metadata,
                       store::time_point give_up, store::handler<store::annotated> done) {
-  ask(
-      tickets::changing<tickets::annotate>{
-          {}, {std::move(hold), std::move(metadata)}, "the term ended before its value was replaced"},
-      give_up, std::move(done));
+  ask(tickets::changing<tickets::annotate>{{}, {std::move(hold), std::move(metadata)}}, give_up,
+      std::move(done));
 }
 
 void driver::inspect(std::string name, std::size_t most_waiters, store::time_point give_up,

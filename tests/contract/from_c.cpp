@@ -237,10 +237,14 @@ TEST_P(from_c, tells_of_a_loss_by_a_descriptor) {
   EXPECT_EQ(holdfast_lease_remaining_ms(held.get()), 0);
   EXPECT_EQ(holdfast_lease_loss(held.get(), 0), HOLDFAST_ENDED_AT_STORE);
   EXPECT_EQ(holdfast_lease_loss(held.get(), 1), HOLDFAST_NOT_LOST);
-  EXPECT_EQ(renew(held), HOLDFAST_ERR_LOST);
-  const auto refused = release(held);
-  EXPECT_EQ(refused, HOLDFAST_ERR_LOST);
-  EXPECT_EQ(refused.text, "cannot release 'stock': the lease was lost");
+  const std::string reason = std::string{" 'stock' on "} + holdfast_client_url(one.get()) +
+                             ": the store no longer has it: the lease was lost";
+  const auto not_renewed = renew(held);
+  EXPECT_EQ(not_renewed, HOLDFAST_ERR_LOST);
+  EXPECT_EQ(not_renewed.text, "cannot renew" + reason);
+  const auto not_released = release(held);
+  EXPECT_EQ(not_released, HOLDFAST_ERR_LOST);
+  EXPECT_EQ(not_released.text, "cannot release" + reason);
 }
 
 TEST_P(from_c, ends_a_fixed_lease_unless_it_is_renewed) {
@@ -257,6 +261,20 @@ TEST_P(from_c, ends_a_fixed_lease_unless_it_is_renewed) {
   EXPECT_LE(holdfast_lease_remaining_ms(next.get()), 10'000);
   EXPECT_EQ(renew(next), HOLDFAST_OK);
 }
+  EXPECT_EQ(release(held).text, std::string{"cannot release 'stock' on "} + holdfast_client_url(one.get()) +
+                                    ": no renewal was confirmed before the deadline: the lease was lost");
+}
+
+TEST_P(from_c, names_the_store_and_the_reason_of_a_loss_after_the_client_has_gone) {
+  auto one = open_c();
+  const std::string store = holdfast_client_url(one.get());
+  const auto both = take(one, {{exclusive_spec("a"), exclusive_spec("b")}}).second;
+  ASSERT_TRUE(both);
+  one.reset();
+  const auto refused = release(both);
+  EXPECT_EQ(refused, HOLDFAST_ERR_LOST);
+  EXPECT_EQ(refused.text, "cannot release 'a' and the other names on " + store +
+                              ": 'a': the client was closed: the lease was lost");
 
 TEST_P(from_c, shares_with_readers_and_downgrades) {
   const auto one = open_c();

@@ -78,7 +78,9 @@ TEST_P(recursion, does_not_nest_into_a_lost_hold) {
   mutex next{two(), "stock"};
   insist([&] { lock.lock(); });
   next.lock();  // when the fixed lease has ended
-  EXPECT_EQ(failure_of([&] { lock.lock(); }).code, errc::lost);
+  const auto refused = failure_of([&] { lock.lock(); });
+  EXPECT_EQ(refused.code, errc::lost);
+  EXPECT_THAT(refused.text, testing::HasSubstr("'stock' on " + one().url()));
   EXPECT_FALSE(lock.held());
   lock.unlock();
   EXPECT_TRUE(next.held()) << "the loser's unlock hit the next holder";
