@@ -195,7 +195,8 @@ acquisition::step acquisition::doubt(time_point now, std::uint64_t random) {
 acquisition::step acquisition::on_error(time_point now, std::uint64_t random, const store::request_error& t) {
   const bool was_doubted = trouble_ && trouble_->is == trouble::doubted;
   const bool is_doubted = was_doubted || t.granted;
-  trouble_ = {t.reason, is_doubted ? trouble::doubted : trouble::unanswered};
+  if (!trouble_ || !t.is_unsent) trouble_ = {t.reason, is_doubted ? trouble::doubted : trouble::unanswered};
+  const failure reason = trouble_->reason;
   if (t.granted) progress_ = std::max(progress_, progress::granted);
   if (is_doubted && !was_doubted) silent_since_ = now;
   if (state_ == state::asking && (t.maybe_executed || t.granted)) {
@@ -223,12 +224,11 @@ acquisition::step acquisition::on_error(time_point now, std::uint64_t random, co
   const duration once = is_doubted ? least_patience : duration::zero();
   const duration tries = claim_->wait ? claim_->retry.limit() : once;
   if (t.retryable && next <= silent_since_.value_or(now) + tries) return wake(next);
-  if (stands_by() && may_pass(t.reason)) return wake(next);
+  if (stands_by() && may_pass(reason)) return wake(next);
   // A claim that is in the queue may be granted there by whoever releases, until it is withdrawn.
-  const bool may_hold =
-      state_ == state::finding || (state_ == state::looking && t.reason.code != errc::closed);
-  if (!may_hold || t.granted) return fail(now, t.reason);
-  return fail(now, doubtful("the claim may have been granted, and is withdrawn in the background", t.reason));
+  const bool may_hold = state_ == state::finding || (state_ == state::looking && reason.code != errc::closed);
+  if (!may_hold || t.granted) return fail(now, reason);
+  return fail(now, doubtful("the claim may have been granted, and is withdrawn in the background", reason));
 }
 
 acquisition::step acquisition::on_notification(time_point now, std::uint64_t random,

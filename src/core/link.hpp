@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -24,7 +25,11 @@ namespace holdfast::tickets {
 class link {
  public:
   using outcome = std::variant<reply, store::request_error>;
-  using on_reply = std::function<void(outcome)>;
+  /// Gets the outcome of a request.
+  struct on_reply : std::function<void(outcome)> {
+    using function::function;
+    std::uint64_t request = 0;  // names the request for `take_back`; zero: nobody takes it back
+  };
   using on_notification = std::function<void(const store::notification&)>;
 
   link() = default;
@@ -36,6 +41,10 @@ class link {
   /// once, unless it is cut before: a request cut off ends with a request_error, marked `maybe_executed`
   /// where it may have been carried out.
   virtual void send(tickets::request request, on_reply done) = 0;
+  /// Answers a request of which nothing has left for the store, within this call: with a request_error that
+  /// is not marked `maybe_executed`, and says why it was not sent. It is not sent any more. Has no effect on
+  /// one that was sent.
+  virtual void take_back(std::uint64_t /*request*/) {}
   /// Whether a joint request, `acquire_all` or `release_all`, may be about these names; for no names: about
   /// any. A link that carries out all that is queued in one step anyway gains nothing by them.
   [[nodiscard]] virtual bool joins(const std::vector<std::string_view>& /*names*/) const { return false; }

@@ -42,8 +42,9 @@ class port {
   /// left at the store is withdrawn in the background. Unknown owners are no error.
   virtual void cancel(const owner_id& owner) = 0;
   /// The error of a claim that gives up now: the store has not said, or cannot know, that others hold the
-  /// lock. Empty: others hold it, as the store has said.
-  [[nodiscard]] virtual std::optional<failure> error_now(const owner_id& owner) const = 0;
+  /// lock. Empty: others hold it, as the store has said; or the claim has ended, by now or within this call.
+  /// What was not sent to the store until now is not sent any more.
+  [[nodiscard]] virtual std::optional<failure> error_now(const owner_id& owner) = 0;
   /// One request for all holds. Waits for the answer no longer than until `answer_by`.
   virtual void renew(std::vector<hold> holds, time_point answer_by, handler<renewals> done) = 0;
   /// Retries until the store confirms, or until `give_up`, when the ttl has surely ended the hold.

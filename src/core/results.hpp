@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -18,11 +19,17 @@ struct request_error {
   bool retryable = false;       // worth another try
   bool maybe_executed = false;  // it may have been carried out all the same
   bool granted = false;         // of a claim: it is granted there, and must not be believed yet
+  bool is_unsent = false;       // it was taken back: the error of an earlier try, if there is one, says more
 };
 
 /// The store has not answered within the time limit.
 [[nodiscard]] inline request_error no_answer() {
   return {{errc::unavailable, "the store does not answer"}, true, true};
+}
+
+/// The request has waited to be sent, until nobody waits for its answer any more.
+[[nodiscard]] inline request_error unsent(failure reason) {
+  return {std::move(reason), true, false, false, true};
 }
 
 /// The claim holds. It may be believed for one ttl from `valid_from`, the moment at which the request was

@@ -61,8 +61,9 @@ class lease_manager::claiming final : public operation, public std::enable_share
 
  private:
   void time_is_up() {
+    const auto self = shared_from_this();
     auto error = of_.port_.error_now(claim_->owner);
-    withdraw(error ? std::move(*error) : others_hold(*claim_));
+    if (done_) withdraw(error ? std::move(*error) : others_hold(*claim_));
   }
 
   void withdraw(failure reason) {

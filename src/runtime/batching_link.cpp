@@ -15,6 +15,17 @@ void batching_link::send(tickets::request request, on_reply done) noexcept {
   queued_ = queue_.size();
 }
 
+void batching_link::take_back(std::uint64_t request) {
+  loop_.assert_core_locked();
+  const auto found = std::find_if(queue_.begin(), queue_.end(),
+                                  [&](const job& each) { return each.done.request == request; });
+  if (found == queue_.end()) return;
+  const on_reply done = std::move(found->done);
+  queue_.erase(found);
+  queued_ = queue_.size();
+  done(store::unsent({errc::unavailable, "others keep the store busy"}));
+}
+
 void batching_link::start() {
   thread_ = quiet_thread([this] { work(); });
 }

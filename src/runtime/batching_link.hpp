@@ -33,6 +33,7 @@ class batching_link : public tickets::link {
   ~batching_link() override = default;
 
   void send(tickets::request request, on_reply done) noexcept override;
+  void take_back(std::uint64_t request) override;
   void on_notifications(on_notification handler) override { on_notification_ = std::move(handler); }
   void help(store::caller& blocked) override;
   bool drive() override;

@@ -113,8 +113,12 @@ void driver::send_together(std::span<sent_request> all) {
     }
     tickets::request joint = joint_of(part);
     auto sent = std::make_shared<const std::vector<sent_request>>(part.begin(), part.end());
-    link_.send(std::move(joint),
-               [this, sent = std::move(sent)](const tickets::link::outcome& o) { on_joint_reply(*sent, o); });
+    ++last_request_;
+    for (const sent_request& each : part) each.by->request = last_request_;
+    tickets::link::on_reply done{
+        [this, sent = std::move(sent)](const tickets::link::outcome& o) { on_joint_reply(*sent, o); }};
+    done.request = last_request_;
+    link_.send(std::move(joint), std::move(done));
   }
 }
 
@@ -130,9 +134,13 @@ void driver::cancel(const owner_id& owner) {
   feed(*found->second, store::cancelled{});
 }
 
-std::optional<failure> driver::error_now(const owner_id& owner) const {
-  const auto found = claiming_.find(owner);
-  return found == claiming_.end() ? std::nullopt : found->second->error_at(time_.now());
+std::optional<failure> driver::error_now(const owner_id& owner) {
+  const auto error = [&]() -> std::optional<failure> {
+    const auto found = claiming_.find(owner);
+    return found == claiming_.end() ? std::nullopt : found->second->error_at(time_.now());
+  };
+  auto now = error();
+  return now && take_back(*claiming_.at(owner)) ? error() : now;
 }
 
 void driver::renew(std::vector<store::hold> holds, store::time_point answer_by,
@@ -222,7 +230,7 @@ void driver::feed(operation& op, const store::event<reply>& e) noexcept {
   auto wants = op.resume(time_.now(), time_.random(), e);
   if (journal_ != nullptr) op.report(*journal_);
   if (wants.wake_at || wants.finished) time_.cancel(std::exchange(op.timer, 0));
-  if (wants.wake_at) op.timer = time_.at(*wants.wake_at, [this, &op] { feed(op, store::woken{}); });
+  if (wants.wake_at) op.timer = time_.at(*wants.wake_at, [this, &op] { on_time(op); });
   if (wants.send) {
     ++op.replies_due;
     if (gathered_) {
@@ -252,6 +260,7 @@ void driver::feed(operation& op, const store::event<reply>& e) noexcept {
 void driver::on_reply(operation& op, tickets::link::outcome o) noexcept {
   assert(op.replies_due != 0);
   --op.replies_due;
+  if (taking_back_ == &op) taking_back_ = nullptr;
   if (!op.finished) {
     doubt_ended_session(o);
     feed(op, store::replied<reply>{std::move(o)});
@@ -260,8 +269,29 @@ void driver::on_reply(operation& op, tickets::link::outcome o) noexcept {
   }
 }
 
+/// An operation that waits for the reply to a request that never left learns that.
+void driver::on_time(operation& op) {
+  if (!take_back(op)) feed(op, store::woken{});
+}
+
+/// Only a request that was sent may be carried out. \return whether the request was answered, as not sent:
+/// the operation may have ended.
+bool driver::take_back(const operation& op) {
+  const operation* const outer = taking_back_;
+  taking_back_ = &op;
+  std::uint64_t tried = 0;
+  // Each part of a joint request that is taken back is sent again by itself.
+  while (taking_back_ == &op && op.replies_due != 0 && op.request != tried) {
+    tried = op.request;
+    link_.take_back(tried);
+  }
+  return std::exchange(taking_back_, outer) != &op;
+}
+
 void driver::send(operation& op, tickets::request request) {
-  link_.send(std::move(request), [this, &op](tickets::link::outcome o) { on_reply(op, std::move(o)); });
+  tickets::link::on_reply done{[this, &op](tickets::link::outcome o) { on_reply(op, std::move(o)); }};
+  done.request = op.request = ++last_request_;
+  link_.send(std::move(request), std::move(done));
 }
 
 /// Gives each operation its part of the reply. Those whose requests were not carried out ask by themselves.

@@ -35,7 +35,7 @@ class driver final : public store::port {
   void together(const std::function<void()>& begin) override;
   void acquire(store::claim_ptr claim, store::handler<store::acquired> done) override;
   void cancel(const owner_id& owner) override;
-  [[nodiscard]] std::optional<failure> error_now(const owner_id& owner) const override;
+  [[nodiscard]] std::optional<failure> error_now(const owner_id& owner) override;
   void renew(std::vector<store::hold> holds, store::time_point answer_by,
              store::handler<store::renewals> done) override;
   void release(store::hold hold, store::time_point give_up, store::handler<store::released> done) override;
@@ -76,6 +76,8 @@ class driver final : public store::port {
 
   /// Memory that runs out here ends the process; see docs/guarantees.md.
   void feed(operation& op, const store::event<tickets::reply>& e) noexcept;
+  void on_time(operation& op);
+  [[nodiscard]] bool take_back(const operation& op);
   void send(operation& op, tickets::request request);
   void on_reply(operation& op, tickets::link::outcome o) noexcept;
   /// A request, and which operation waits for its reply.
@@ -94,6 +96,8 @@ class driver final : public store::port {
   store::scheduler& time_;
   tickets::link& link_;
   std::uint64_t last_number_ = 0;
+  std::uint64_t last_request_ = 0;
+  const operation* taking_back_ = nullptr;  // its request; null: none, or it is answered
   /// In any order. One that has finished stays until its last reply is here.
   std::vector<std::unique_ptr<operation>> running_;
   std::optional<std::vector<sent_request>> gathered_;  // while operations begin together

@@ -42,6 +42,7 @@ class driver::operation {
   std::uint64_t number = 0;     // in the order of starting
   std::size_t position = 0;     // among all that run
   std::size_t replies_due = 0;  // until the last of them is here, the link has a reference to it
+  std::uint64_t request = 0;    // the last: see tickets::link::on_reply
   store::scheduler::timer timer = 0;
   owner_id owner;                     // of a claim
   bool is_release_requested = false;  // of a claim, before its client knows that it holds

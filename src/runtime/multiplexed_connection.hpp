@@ -160,6 +160,12 @@ class multiplexed_connection final : private readable_connection {
   /// Queues a request. Any thread.
   /// \param urgent a caller waits for the outcome.
   void push(request_ptr r, bool urgent) noexcept;
+  /// Fails the first request that is still queued and for which `which` is true: it was not sent, and never
+  /// is. Under the core lock.
+  template <class Which>
+  void take_back(const Which& which);
+  /// Why a queued request is not sent yet. Any thread.
+  [[nodiscard]] failure reason_to_wait();
   /// Sends what is queued, as far as there is room. Any thread, without the core lock.
   void flush() noexcept;
   /// See link. Where a link has several connections, it calls `flush_unless_read` for them and then
@@ -211,7 +217,6 @@ class multiplexed_connection final : private readable_connection {
   void connect_once();
   void give_up(const connection_error& error);
 
-  [[nodiscard]] bool is_left_to_reader() const;
   void send_queued() HOLDFAST_REQUIRES(wire_mutex_);
   void start_ping() HOLDFAST_REQUIRES(wire_mutex_);
   [[nodiscard]] request* start_next() HOLDFAST_REQUIRES(wire_mutex_);
@@ -220,7 +225,6 @@ class multiplexed_connection final : private readable_connection {
   void fail_queued(const connection_error& error);
   /// Tells and counts a failure of the connection.
   void report(events::counter counted, event_kind kind, const failure& reason) noexcept;
-  void report_no_connection(const failure& reason) noexcept;
   [[nodiscard]] std::string place() const {
     const std::string now = protocol_.place();
     return now.empty() ? settings_.place : now;
@@ -247,6 +251,7 @@ class multiplexed_connection final : private readable_connection {
   /// The sending of the first request in flight, or the last sign of life.
   clock::time_point due_since_ HOLDFAST_GUARDED_BY(wire_mutex_);
   clock::time_point heard_ HOLDFAST_GUARDED_BY(wire_mutex_);  // the last sign of life
+  clock::time_point unconnected_since_ HOLDFAST_GUARDED_BY(wire_mutex_) = clock::now();
 
   connector connector_;
 
@@ -258,21 +263,17 @@ class multiplexed_connection final : private readable_connection {
 
 template <class Wire>
 void multiplexed_connection<Wire>::kick() {
-  if (queued_ == 0 || is_left_to_reader()) return;
-  flush();
+  if (queued_ == 0) return;
+  flush_unless_read();
   reader_.ensure_reading(queued_ != 0);
-}
-
-template <class Wire>
-void multiplexed_connection<Wire>::flush_unless_read() {
-  if (!is_left_to_reader()) flush();
 }
 
 /// The reader sends a few requests together, when the next reply comes. If it sent many, too, the server
 /// would have nothing to do while the replies to those before are read.
 template <class Wire>
-bool multiplexed_connection<Wire>::is_left_to_reader() const {
-  return in_flight_ > settings_.batch_above && queued_ < settings_.batch_above && reader_.is_reading();
+void multiplexed_connection<Wire>::flush_unless_read() {
+  if (in_flight_ > settings_.batch_above && queued_ < settings_.batch_above && reader_.is_reading()) return;
+  flush();
 }
 
 template <class Wire>
@@ -358,6 +359,39 @@ void multiplexed_connection<Wire>::fail_queued(const connection_error& error) {
   if (failed.empty()) return;
   const core_lock now{loop_, true};
   for (const request_ptr& each : failed) each->complete();
+}
+
+template <class Wire>
+template <class Which>
+void multiplexed_connection<Wire>::take_back(const Which& which) {
+  request_ptr taken;
+  {
+    const annotated::lock held{queue_mutex_};
+    taken = pipeline_.take_queued(which);
+    queued_ = pipeline_.queued();
+  }
+  if (!taken) return;
+  taken->fail(store::unsent(reason_to_wait()));
+  taken->complete();
+}
+
+template <class Wire>
+failure multiplexed_connection<Wire>::reason_to_wait() {
+  const auto since = [](clock::time_point begun) {
+    const auto passed = std::chrono::round<std::chrono::milliseconds>(clock::now() - begun);
+    return std::to_string(passed.count()) + " ms";
+  };
+  failure reason{errc::unavailable, "the request was not sent in time"};
+  {
+    const annotated::lock held{wire_mutex_};
+    if (unusable_)
+      reason = unusable_->reason;
+    else if (!connected_)
+      reason.message = "no connection within " + since(unconnected_since_);
+    else if (pipeline_.in_flight() != 0)
+      reason.message = "no answer within " + since(due_since_) + " to an earlier request";
+  }
+  return at_place(reason);
 }
 
 template <class Wire>
@@ -454,6 +488,7 @@ void multiplexed_connection<Wire>::disconnect(const connection_error& error) noe
       connector_.on_success();  // the next connection is made at once
     }
     connected_ = false;
+    unconnected_since_ = clock::now();
   }
   report(events::counter::disconnects, event_kind::disconnected, error.reason);
   if (!pipeline_.completed().empty()) {
@@ -524,15 +559,11 @@ void multiplexed_connection<Wire>::connect_once() {
     flush();
   } catch (...) {
     const connection_error c = caught_connection_error();
-    if (!is_made) report_no_connection(c.reason);
+    // The client's end ends a try, too.
+    if (!is_made && !connector_.is_stopping())
+      report(events::counter::connect_failures, event_kind::connect_failed, c.reason);
     give_up(c);
   }
-}
-
-template <class Wire>
-void multiplexed_connection<Wire>::report_no_connection(const failure& reason) noexcept {
-  if (connector_.is_stopping()) return;  // the client's end ends a try, too
-  report(events::counter::connect_failures, event_kind::connect_failed, reason);
 }
 
 template <class Wire>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -16,10 +17,10 @@ namespace holdfast::runtime {
 
 /// A request and its outcome. A protocol derives its own type, with the bytes to send and the replies to
 /// read.
-template <class Outcome>
+template <class Outcome, class Handler = std::function<void(Outcome)>>
 class pending_request {
  public:
-  std::function<void(Outcome)> handler;  // null: nobody is interested in the outcome
+  Handler handler;  // null: nobody is interested in the outcome
   std::optional<Outcome> outcome;
   awaited_reply awaited;  // by a caller
 
@@ -60,6 +61,16 @@ class request_pipeline {
   // Queued:
   void push(request_ptr r) { queued_.push_back(std::move(r)); }
   [[nodiscard]] std::size_t queued() const { return queued_.size(); }
+  /// Takes out the first one for which `which` is true. \return it; null: there is none.
+  template <class Which>
+  [[nodiscard]] request_ptr take_queued(const Which& which) {
+    const auto found =
+        std::find_if(queued_.begin(), queued_.end(), [&](const request_ptr& each) { return which(*each); });
+    if (found == queued_.end()) return nullptr;
+    request_ptr taken = std::move(*found);
+    queued_.erase(found);
+    return taken;
+  }
   /// Fails all that are queued. \return them: they still have to be completed.
   [[nodiscard]] std::deque<request_ptr> fail_queued(const store::request_error& reason) {
     for (const request_ptr& each : queued_) each->fail(reason);

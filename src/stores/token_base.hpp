@@ -25,6 +25,7 @@ class token_base_link final : public tickets::link {
   token_base_link(std::unique_ptr<tickets::link> of_store, std::uint64_t base);
 
   void send(tickets::request request, on_reply done) override;
+  void take_back(std::uint64_t request) override { store_->take_back(request); }
   [[nodiscard]] bool joins(const std::vector<std::string_view>& names) const override {
     return store_->joins(names);
   }

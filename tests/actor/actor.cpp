@@ -48,6 +48,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "support/failing.hpp"
 #include "support/witness.hpp"
 #include <holdfast/holdfast.hpp>
 
@@ -271,7 +272,7 @@ class actor {
         by.acquire();
       } catch (const holdfast::error& failed) {
         // A brief limit may end before the store has answered.
-        if (!request.time("within") || failed.code() != holdfast::errc::unknown_outcome) throw;
+        if (!request.time("within") || !holdfast::test::is_unanswered(failed.code())) throw;
       }
     }
     return "cycled";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -19,6 +20,11 @@ class scripted_link final : public tickets::link {
   void send(tickets::request request, on_reply done) override {
     ++sent_;
     open_.push_back({std::move(request), std::move(done)});
+  }
+  void take_back(std::uint64_t request) override {
+    if (!unsent) return;
+    for (std::size_t i = 0; i < open_.size(); ++i)
+      if (open_[i].done.request == request) return answer(store::unsent(*unsent), i);
   }
   [[nodiscard]] bool joins(const std::vector<std::string_view>& /*names*/) const override {
     return is_joining;
@@ -57,6 +63,7 @@ class scripted_link final : public tickets::link {
     if (extended_) extended_();
   }
 
+  std::optional<failure> unsent;  // why nothing of what is open was sent
   std::optional<store::time_point> session;
   std::shared_ptr<void> next_watch;
   bool is_joining = false;

@@ -240,6 +240,7 @@ class noting_link final : public tickets::link {
  public:
   explicit noting_link(std::vector<std::string>& calls) : calls_{calls} {}
   void send(tickets::request, on_reply) override { calls_.emplace_back("send"); }
+  void take_back(std::uint64_t request) override { calls_.push_back("take_back " + std::to_string(request)); }
   [[nodiscard]] bool joins(const std::vector<std::string_view>& names) const override {
     return names.size() == 2;
   }
@@ -270,6 +271,7 @@ TEST(token_base_link, passes_everything_else_on) {
   const auto note = [&](const char* name) { return [&calls, name] { calls.emplace_back(name); }; };
   EXPECT_TRUE(link.joins({"a", "b"}));
   EXPECT_FALSE(link.joins({}));
+  link.take_back(7);
   link.on_gap(note("gap"));
   EXPECT_EQ(*std::static_pointer_cast<std::string>(link.watch("stock", note("changed"))), "stock");
   link.when_delivered(note("delivered"));
@@ -281,7 +283,8 @@ TEST(token_base_link, passes_everything_else_on) {
   EXPECT_TRUE(link.drive());
   link.kick();
   link.shut();
-  EXPECT_THAT(calls, ElementsAre("gap", "changed", "when_delivered", "delivered", "session", "kick", "shut"));
+  EXPECT_THAT(calls, ElementsAre("take_back 7", "gap", "changed", "when_delivered", "delivered", "session",
+                                 "kick", "shut"));
 }
 
 // ---- its option

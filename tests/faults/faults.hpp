@@ -25,6 +25,7 @@ using test::code_in;
 using test::despite_stalls;
 using test::failing;
 using test::failure_of;
+using test::is_unanswered;
 using test::token_in;
 
 inline std::string bytes_of(const std::string& file) {

@@ -25,6 +25,7 @@ class watched_link final : public tickets::link {
   watched_link(tickets::link& inner, scene& in, const ledger& account);
 
   void send(tickets::request request, on_reply done) override;
+  void take_back(std::uint64_t request) override { inner_.take_back(request); }
   [[nodiscard]] bool joins(const std::vector<std::string_view>& names) const override {
     return inner_.joins(names);
   }

@@ -13,6 +13,10 @@ struct failing {
   std::error_code code;
   std::string text;
 };
+/// Whether a call with a limit has heard nothing of the store, as on a machine that stalls.
+[[nodiscard]] inline bool is_unanswered(const std::error_code& code) {
+  return code == errc::unknown_outcome || code == errc::unavailable;
+}
 template <class Call>
 failing failure_of(Call call) {
   try {

@@ -53,6 +53,22 @@ TEST(request_pipeline, a_handler_may_push_the_next_request) {
   EXPECT_EQ(pipeline.queued(), 1U);
 }
 
+TEST(request_pipeline, gives_back_a_request_that_is_queued_and_none_that_is_in_flight) {
+  handler_journal heard;
+  numbered_pipeline pipeline;
+  for (const int number : {1, 2, 3}) pipeline.push(numbered(number, heard));
+  ASSERT_NE(pipeline.start_next(1), nullptr);
+  const auto take = [&](int number) {
+    return pipeline.take_queued([number](const numbered_request& r) { return r.number == number; });
+  };
+  EXPECT_EQ(take(1), nullptr);
+  const auto taken = take(3);
+  ASSERT_NE(taken, nullptr);
+  EXPECT_EQ(taken->number, 3);
+  EXPECT_EQ(pipeline.queued(), 1U);
+  EXPECT_EQ(pipeline.in_flight(), 1U);
+}
+
 /// A pipeline of plain lists of numbers.
 class reference_pipeline {
  public:

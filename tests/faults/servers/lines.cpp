@@ -165,6 +165,21 @@ TEST_P(server_lines, that_are_refused_say_so_and_are_tried_again) {
   EXPECT_TRUE(mutex(locks, "stock").try_lock_for(60s));
 }
 
+TEST_P(server_lines, that_swallow_a_claim_leave_its_outcome_unknown) {
+  client locks{far_url()};
+  mutex lock{locks, "stock", patient()};
+  failing failed;
+  do {
+    line_.heal();
+    EXPECT_FALSE(lock.acquire().release());
+    line_.interfere(direction::to_server, {.swallow = true});
+    failed = failure_of([&] { return lock.try_acquire_for(300ms); });
+  } while (failed.code == errc::unavailable);  // it waited behind a request of the client itself
+  EXPECT_EQ(failed.code, errc::unknown_outcome) << failed.text;
+  line_.heal();
+  EXPECT_FALSE(lock.acquire().release());
+}
+
 TEST_P(server_lines, that_go_mute_cost_the_lease_and_no_more) {
   make_store();  // which may take longer than those timeouts
   const bool keeps_sessions = GetParam().keeps_sessions;

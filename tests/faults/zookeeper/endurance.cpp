@@ -21,7 +21,7 @@ class zookeeper_endurance : public on_zookeeper {
     int granted = 0;
     const auto count = [&](const boost::system::error_code& failed, const lease& held) {
       // A busy server may answer later than a limit.
-      const bool is_late = limit && std::error_code{failed} == errc::unknown_outcome;
+      const bool is_late = limit && is_unanswered(failed);
       EXPECT_FALSE(failed && !is_late) << failed.message();
       granted += held ? 1 : 0;
     };

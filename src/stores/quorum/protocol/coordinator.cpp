@@ -133,6 +133,15 @@ void coordinator::claim(const store::claim_ptr& claim, on_reply done) {
     ask_for_time();
 }
 
+void coordinator::take_back(std::uint64_t request) {
+  const auto found = std::find_if(parked_.begin(), parked_.end(),
+                                  [&](const auto& each) { return each.second.request == request; });
+  if (found == parked_.end()) return;
+  const on_reply done = std::move(found->second);
+  parked_.erase(found);
+  done(store::unsent(rounds_.too_few_known().reason));
+}
+
 void coordinator::look(const owner_id& owner, on_reply done) {
   const claim_ptr c = find(owner);
   if (!c) return answer(std::move(done), tickets::reply{tickets::nothing{}});
@@ -527,7 +536,11 @@ void coordinator::for_each_hold(const std::string& name, fencing_token first, fe
                                 request_for about, const char* foreign, on_reply done) {
   inspect({name, 0},
           [this, first, last, about = std::move(about), foreign, done = std::move(done)](const outcome& o) {
-            if (std::holds_alternative<store::request_error>(o)) return done(o);
+            if (const auto* const failed = std::get_if<store::request_error>(&o)) {
+              store::request_error unchanged = *failed;
+              unchanged.maybe_executed = false;
+              return done(std::move(unchanged));
+            }
             const auto* const state = reply_in<std::optional<lock_state>>(o);
             std::vector<ballots::request> requests;
             bool is_foreign = false;

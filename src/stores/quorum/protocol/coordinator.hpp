@@ -40,6 +40,8 @@ class coordinator {
   /// See tickets::link. Always answers: within the silence, or the time to connect before a majority has ever
   /// answered. A listing goes on while parts of it come.
   void send(tickets::request request, on_reply done);
+  /// See tickets::link. A claim whose servers are not known yet has not been sent to any.
+  void take_back(std::uint64_t request);
   /// What a server says of itself: on each connection, before any request is sent over it. If it keeps
   /// another set of servers, or is another one of these servers, claims are refused from now on, and those
   /// that wait end. A hold stays: it excludes all clients of its own set, and ends as it would have anyway.

@@ -148,6 +148,13 @@ store::request_error rounds::too_few(const outcomes& all, bool is_last) const {
   return problems.of_majority(servers());
 }
 
+store::request_error rounds::too_few_known() const {
+  outcomes heard(servers());
+  for (std::size_t i = 0; i < servers(); ++i)
+    if (answered_[i]) heard[i] = tickets::reply{tickets::done{}};
+  return too_few(heard);
+}
+
 bool rounds::is_complete(const outcomes& all) const {
   for (std::size_t i = 0; i < all.size(); ++i)
     if (!all[i] && !is_silent_[i]) return false;

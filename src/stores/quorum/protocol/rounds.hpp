@@ -106,6 +106,8 @@ class rounds {
   [[nodiscard]] bool has_failed(const outcomes& all) const;
   /// \param is_last those without an outcome are silent, and not yet heard.
   [[nodiscard]] store::request_error too_few(const outcomes& all, bool is_last = true) const;
+  /// The error of what waits for a majority to be known.
+  [[nodiscard]] store::request_error too_few_known() const;
   /// Whether all have answered but those that were silent before: a look waits once for a server that is
   /// silent.
   [[nodiscard]] bool is_complete(const outcomes& all) const;

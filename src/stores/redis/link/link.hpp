@@ -23,6 +23,7 @@ class link final : public node_link, private node::parent {
   link& operator=(const link&) = delete;
 
   void send(tickets::request request, on_reply handler) override;
+  void take_back(std::uint64_t request) override { server_.take_back(request); }
   [[nodiscard]] bool joins(const std::vector<std::string_view>& /*names*/) const override { return true; }
   void help(store::caller& caller) override { server_.help(caller); }
   bool drive() override {

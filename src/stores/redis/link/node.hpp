@@ -90,6 +90,12 @@ class node final : private runtime::multiplexed_connection<wire>::protocol {
   void push(std::unique_ptr<pending_command>&& c, bool is_urgent) {
     connection_.push(std::move(c), is_urgent);
   }
+  /// See tickets::link.
+  void take_back(std::uint64_t request) {
+    connection_.take_back([request](const pending_command& c) { return c.handler.request == request; });
+  }
+  /// Why a queued command is not sent yet.
+  [[nodiscard]] failure reason_to_wait() { return connection_.reason_to_wait(); }
   void flush() { connection_.flush(); }
   void flush_unless_read() { connection_.flush_unless_read(); }
   void help(store::caller& caller) { connection_.help(caller); }

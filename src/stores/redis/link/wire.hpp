@@ -24,8 +24,8 @@
 namespace holdfast::redis {
 
 /// A request, or a command of the link itself.
-struct pending_command final : runtime::pending_request<request_fsm::outcome> {
-  using base = runtime::pending_request<request_fsm::outcome>;
+struct pending_command final : runtime::pending_request<request_fsm::outcome, tickets::link::on_reply> {
+  using base = runtime::pending_request<request_fsm::outcome, tickets::link::on_reply>;
 
   std::optional<request_fsm> fsm;
   std::string command;                                // of the link itself

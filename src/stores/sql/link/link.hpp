@@ -38,7 +38,7 @@ struct link_settings {
 };
 
 /// A request, or a call of the link itself.
-struct pending_call final : runtime::pending_request<tickets::link::outcome> {
+struct pending_call final : runtime::pending_request<tickets::link::outcome, tickets::link::on_reply> {
   std::optional<tickets::request> request;  // none: a call of the link itself
   sql::call call;                           // of a request: set when it is sent
   store::time_point sent_at;
@@ -95,6 +95,9 @@ class wire {
 class link : public runtime::notifying_link, private runtime::multiplexed_connection<wire>::protocol {
  public:
   void send(tickets::request request, on_reply handler) override;
+  void take_back(std::uint64_t request) override {
+    connection_.take_back([request](const pending_call& c) { return c.handler.request == request; });
+  }
   [[nodiscard]] bool joins(const std::vector<std::string_view>& /*names*/) const override {
     return settings_.joins;
   }

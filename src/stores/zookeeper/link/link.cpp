@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <iterator>
 #include <poll.h>
 #include <utility>
 
@@ -47,7 +49,33 @@ void link::shut() {
 
 void link::send(tickets::request request, on_reply handler) {
   loop_.assert_core_locked();
+  sending_ = handler.request;
   session_.send(request, handler);
+  sending_ = 0;
+}
+
+/// What it has sent already is answered by the servers, or unknown: the protocol sees which steps were not.
+void link::take_back(std::uint64_t request) {
+  std::vector<job> unsent;
+  {
+    const annotated::lock held{queue_mutex_};
+    const auto taken = std::stable_partition(queue_.begin(), queue_.end(),
+                                             [&](const job& each) { return each.step.request != request; });
+    unsent.assign(std::make_move_iterator(taken), std::make_move_iterator(queue_.end()));
+    queue_.erase(taken, queue_.end());
+    queued_ = queue_.size();
+  }
+  if (!unsent.empty()) answer_unsent(unsent, reason_to_wait());
+}
+
+/// Why what is queued is not sent yet.
+failure link::reason_to_wait() {
+  const annotated::lock held{handle_mutex_};
+  if (down_) return *down_;
+  if (is_connected()) return {errc::unavailable, settings_.place() + ": the request was not sent in time"};
+  const auto passed = std::chrono::round<std::chrono::milliseconds>(clock::now() - lost_);
+  return {errc::unavailable,
+          settings_.place() + ": no connection within " + std::to_string(passed.count()) + " ms"};
 }
 
 std::optional<store::time_point> link::session_until() const {
@@ -84,6 +112,8 @@ void link::track(const store::watched& target, bool on) {
 
 void link::submit(operation step, on_result handler) {
   if (step.kind != operation_kind::remove) urgent_ = true;
+  loop_.assert_core_locked();
+  if (step.request == 0) step.request = sending_;
   const annotated::lock held{queue_mutex_};
   queue_.push_back({std::move(step), std::move(handler)});
   queued_ = queue_.size();

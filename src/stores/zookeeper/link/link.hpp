@@ -38,6 +38,7 @@ class link final : public tickets::link, private wire {
   link& operator=(const link&) = delete;
 
   void send(tickets::request request, on_reply handler) override;
+  void take_back(std::uint64_t request) override;
   void on_notifications(on_notification handler) override;
   std::shared_ptr<void> watch(store::watched target, std::function<void()> changed) override;
   [[nodiscard]] std::optional<store::time_point> session_until() const override;
@@ -81,6 +82,7 @@ class link final : public tickets::link, private wire {
   void no_session(const failure& reason);
   void stay_or_give_up();
   void fail_queue();
+  [[nodiscard]] failure reason_to_wait();
   void pause(std::chrono::milliseconds length);
 
   [[nodiscard]] std::vector<job> take_queue();
@@ -90,6 +92,7 @@ class link final : public tickets::link, private wire {
   bool reported_ HOLDFAST_GUARDED_BY(loop_) = false;
   const settings settings_;
   session session_ HOLDFAST_GUARDED_BY(loop_);
+  std::uint64_t sending_ HOLDFAST_GUARDED_BY(loop_) = 0;  // the request that is being sent; zero: none
   runtime::watchers watchers_;
 
   annotated::mutex queue_mutex_;

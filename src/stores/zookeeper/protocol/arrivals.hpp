@@ -22,8 +22,8 @@ namespace holdfast::zookeeper {
 /// A new claim: the creation of its node, and the handler of the answer.
 struct arrival {
   claim_ref ref;
-  tickets::link::on_reply handler;
-  std::optional<result> made{};  // none: the creation was not answered
+  tickets::link::on_reply handler;  // null: it is answered, since its node was not sent
+  std::optional<result> made{};     // none: the creation was not answered
 };
 
 /// Puts claims into their queues: it creates a claim's node and then lists the queue, in one round trip.
@@ -78,14 +78,23 @@ class arrivals {
       }
       ++creations_;
       lines_[c->queue].next.push_back(a);
-      nodes_.submit(c->create(), [this, a, session = sessions_ended_](result r) {
+      operation creation = c->create();
+      creation.request = a->handler.request;
+      nodes_.submit(std::move(creation), [this, a, session = sessions_ended_](result r) {
         a->made = std::move(r);
         if (session != sessions_ended_) return;
         --creations_;
         create_next();
+        if (a->made->code == answer::not_sent) not_sent(a);
       });
       list_next(c->queue, c->base);
     }
+  }
+  /// No listing can say more of it.
+  void not_sent(const arrival_ptr& a) {
+    for (auto& [queue, waiting] : lines_) std::erase(waiting.next, a);
+    on_listed_({a}, {*a->made}, false);
+    a->handler = nullptr;
   }
   void list_next(const std::string& queue, const std::string& base) {
     line& waiting = lines_[queue];

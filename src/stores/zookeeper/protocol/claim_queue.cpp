@@ -222,6 +222,7 @@ void claim_queue::entered(const std::vector<arrivals::arrival_ptr>& all, std::ve
     });
   }
   for (const arrivals::arrival_ptr& a : all) {
+    if (!a->handler) continue;
     claim* const c = claims_.find(a->ref);
     // The session has ended meanwhile, and the new node with it.
     if (c == nullptr) {
@@ -416,6 +417,12 @@ void claim_queue::end(claim& c, const claim::next& n, const on_reply& handler) {
     // the claim may have risen with its leases, which the owner does not know.
     notify(owner, store::notification_kind::look, {});
   };
+  if (!starts_over && nodes_of(c).empty()) {
+    claims_.stop_waiting(c);
+    forget(c);
+    remove_parent();
+    return ended(tickets::reply{tickets::nothing{}});
+  }
   if (!starts_over) {
     remove(c, ended);
     return remove_parent();

@@ -48,6 +48,8 @@ struct operation {
   bool watch =
       false;  // notify once when the node changes or is removed; for a list: when a child comes or goes
   bool children = false;  // unwatch: the watch of a list
+  std::uint64_t request =
+      0;  // that it is sent for: see tickets::link::on_reply; zero: the one that is sent now
 };
 
 /// How an operation ended.

@@ -80,6 +80,20 @@ void cluster_link::send(tickets::request request, on_reply handler) {
   route(command_for(std::move(request), std::move(handler)), slot);
 }
 
+void cluster_link::take_back(std::uint64_t request) {
+  for (const auto& [address, each] : members_) each.server->take_back(request);
+  const auto found = std::find_if(awaiting_map_.begin(), awaiting_map_.end(),
+                                  [&](const awaiting& each) { return each.request == request; });
+  if (found == awaiting_map_.end()) return;
+  const auto fail = std::move(found->go_on);
+  awaiting_map_.erase(found);
+  store::request_error unsent = store::unsent(topology_.problem().reason);
+  const auto waits = std::find_if(members_.begin(), members_.end(),
+                                  [](const auto& each) { return each.second.server->is_in_use(); });
+  if (waits != members_.end()) unsent.reason.message += "; " + waits->second.server->reason_to_wait().message;
+  fail(&unsent);
+}
+
 /// A script takes the keys of one slot alone.
 bool cluster_link::joins(const std::vector<std::string_view>& names) const {
   return std::all_of(names.begin(), names.end(), [&](std::string_view each) {
@@ -100,7 +114,8 @@ cluster_link::command_ptr cluster_link::command_for(tickets::request request, on
 void cluster_link::route(command_ptr c, std::uint16_t slot) {
   if (const server_address* const to = map_.primary_of(slot)) return push(*to, std::move(c));
   const auto parked = std::make_shared<command_ptr>(std::move(c));
-  awaiting_map_.emplace_back([this, slot, parked](const store::request_error* problem) {
+  const std::uint64_t request = (*parked)->handler.request;
+  awaiting_map_.emplace_back(request, [this, slot, parked](const store::request_error* problem) {
     command_ptr command = std::move(*parked);
     if (problem != nullptr) {
       command->fail(*problem);
@@ -359,13 +374,15 @@ void cluster_link::send_listing(tickets::list request, on_reply handler) {
   }
   if (!all->left.empty()) return list_server(request, all, handler);
   if (!all->moved.empty()) return list_moved(request, all, handler);
-  awaiting_map_.emplace_back([this, all, handler = std::move(handler)](const store::request_error* problem) {
-    if (problem != nullptr) return handler(*problem);
-    if (all->passes++ < most_passes) all->left = all->map.gained_in(map_);
-    all->map = map_;
-    if (all->left.empty()) return handler(tickets::reply{all->summaries()});
-    handler(tickets::reply{tickets::more{all}});
-  });
+  const std::uint64_t number = handler.request;
+  awaiting_map_.emplace_back(number,
+                             [this, all, handler = std::move(handler)](const store::request_error* problem) {
+                               if (problem != nullptr) return handler(*problem);
+                               if (all->passes++ < most_passes) all->left = all->map.gained_in(map_);
+                               all->map = map_;
+                               if (all->left.empty()) return handler(tickets::reply{all->summaries()});
+                               handler(tickets::reply{tickets::more{all}});
+                             });
   topology_.refresh();
 }
 
@@ -470,7 +487,7 @@ void cluster_link::take_map(slot_map map) {
 
 /// What waits for the map goes on, or fails.
 void cluster_link::resume(const store::request_error* problem) {
-  for (const auto& each : std::exchange(awaiting_map_, {})) each(problem);
+  for (const auto& each : std::exchange(awaiting_map_, {})) each.go_on(problem);
 }
 
 bool cluster_link::move_slot(std::uint16_t slot, const server_address& to) {

@@ -65,6 +65,7 @@ class cluster_link final : public node_link, private node::parent {
   cluster_link& operator=(const cluster_link&) = delete;
 
   void send(tickets::request request, on_reply handler) override;
+  void take_back(std::uint64_t request) override;
   [[nodiscard]] bool joins(const std::vector<std::string_view>& names) const override;
   /// Ends the link's threads. Nothing is delivered afterwards. Idempotent.
   void shut() override;
@@ -133,7 +134,11 @@ class cluster_link final : public node_link, private node::parent {
 
   slot_map map_;
   topology topology_;
-  std::vector<std::function<void(const store::request_error* problem)>> awaiting_map_;
+  struct awaiting {
+    std::uint64_t request;  // see on_reply
+    std::function<void(const store::request_error* problem)> go_on;
+  };
+  std::vector<awaiting> awaiting_map_;
   members members_;
   std::vector<node_ptr> leaving_;  // not yet closed
   std::map<std::string, std::string>

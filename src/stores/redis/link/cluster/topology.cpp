@@ -49,7 +49,7 @@ void topology::ask_next() {
   scheduler_.cancel(std::exchange(timer_, 0));
   if (to_ask_.empty()) {
     if (answers_due_ != 0) return;
-    const store::request_error reason = failure_of_all();
+    const store::request_error reason = problem();
     end();
     uses_.on_failure(reason);
     return;
@@ -96,7 +96,7 @@ void topology::end() {
 }
 
 /// What no try would change counts if all say so.
-store::request_error topology::failure_of_all() const {
+store::request_error topology::problem() const {
   store::request_error all{{errc::unavailable, "no node of the cluster says which server has which slot"},
                            false};
   if (problems_.empty()) return all;

@@ -35,13 +35,14 @@ class topology {
   /// Asks, unless it asks already. Soon after the last time it waits a moment first.
   void refresh();
   void stop();
+  /// Why nothing is known yet.
+  [[nodiscard]] store::request_error problem() const;
 
  private:
   void begin();
   void ask_next();
   void hear(const server_address& from, const value* reply, const store::request_error* problem);
   void end();
-  [[nodiscard]] store::request_error failure_of_all() const;
 
   store::scheduler& scheduler_;
   const uses uses_;
