@@ -94,6 +94,8 @@ class call {
   step fail(store::time_point now, std::uint64_t random, store::request_error t) {
     doubted_ = doubted_ || t.maybe_executed;
     t.maybe_executed = doubted_;  // that the last try was in vain says nothing about those before
+    if (!trouble_ || !t.is_unsent) trouble_ = t.reason;
+    t.reason = *trouble_;
     const bool goes_on = t.retryable || Question::outlasts(t.reason);
     const store::time_point next = goes_on ? now + pause_.next(random) : now;
     if (!goes_on || next > until_.last_try) return end(question_.give_up(t));
@@ -118,6 +120,7 @@ class call {
   limits until_;
   duration patience_{};  // with an operation of several requests, for each
   store::time_point sent_;
+  std::optional<failure> trouble_;  // of the last try that was made
   bool in_flight_ = false;
   bool doubted_ = false;
   bool refused_ = false;

@@ -107,6 +107,14 @@ TEST_F(unsent_requests, say_less_than_the_error_of_an_earlier_try) {
   ASSERT_EQ(ends.size(), 1U);
   EXPECT_EQ(error_at_end().code, errc::exhausted);
   EXPECT_EQ(error_at_end().message, "the disk is full");
+
+  it.link.unsent.reset();
+  request_release();
+  it.answer(store::request_error{{errc::exhausted, "the disk is full"}, true});
+  it.link.unsent = no_connection;
+  it.time.run_for(2s);
+  ASSERT_TRUE(notified);
+  EXPECT_EQ(error_of_request().message, "the disk is full");
 }
 
 TEST_F(unsent_requests, leave_a_candidate_in_its_election) {
