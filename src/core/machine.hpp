@@ -30,10 +30,11 @@ using event = std::variant<started, replied<Reply>, notification, woken, cancell
 /// The actions of a machine after an event. Absent members ask for nothing.
 template <class Request>
 struct wishes {
-  std::optional<Request> send{};        // to the store; the reply is an event
-  std::optional<time_point> wake_at{};  // replaces the time asked for earlier
-  bool finished = false;                // forget the machine
-  bool in_vain = false;                 // the store refuses it: its end need not be awaited
+  std::optional<Request> send{};  // to the store; the reply is an event
+  /// Replaces the time asked for earlier, as a request does: with one, the end of the wait for its reply.
+  std::optional<time_point> wake_at{};
+  bool finished = false;  // forget the machine
+  bool in_vain = false;   // the store refuses it: its end need not be awaited
 };
 /// The same, with the result, which is given after the other actions.
 template <class Request, class Result>

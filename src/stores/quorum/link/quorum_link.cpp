@@ -141,6 +141,11 @@ void quorum_link::send(tickets::request request, on_reply handler) {
   is_called_ = false;
 }
 
+void quorum_link::take_back(std::uint64_t request) {
+  coordinator_.take_back(request);
+  for (const auto& each : servers_) each->node()->take_back(request);
+}
+
 /// A caller waits for the answer, and not for the servers that reply after a majority has given it.
 quorum_link::on_reply quorum_link::awaiting(on_reply handler) {
   auto awaited = std::make_shared<runtime::awaited_reply>(reader().expect_reply());

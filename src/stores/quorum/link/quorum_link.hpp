@@ -31,7 +31,7 @@ class quorum_link final : public redis::node_link, private transport {
   quorum_link& operator=(const quorum_link&) = delete;
 
   void send(tickets::request request, on_reply handler) override;
-  void take_back(std::uint64_t request) override { coordinator_.take_back(request); }
+  void take_back(std::uint64_t request) override;
   void when_delivered(std::function<void()> action) override {
     coordinator_.when_delivered(std::move(action));
   }

@@ -42,13 +42,15 @@ void rounds::send_to(std::size_t server, ballots::request r, on_reply done) {
     ++endings_;
     last_ending_ = sent;
   }
-  to_.send_to(server, std::move(r),
-              [this, server, sent, ends, done = std::move(done), alive = alive_](outcome o) {
-                if (!*alive) return;
-                note_answer(server, sent, o);
-                done(std::move(o));  // which may send another withdrawal
-                if (*alive && ends && --endings_ == 0) deliver();
-              });
+  const std::uint64_t request = done.request;
+  on_reply noted{[this, server, sent, ends, done = std::move(done), alive = alive_](outcome o) {
+    if (!*alive) return;
+    note_answer(server, sent, o);
+    done(std::move(o));  // which may send another withdrawal
+    if (*alive && ends && --endings_ == 0) deliver();
+  }};
+  noted.request = request;
+  to_.send_to(server, std::move(r), std::move(noted));
 }
 
 void rounds::when_delivered(std::function<void()> action) {
@@ -106,7 +108,7 @@ void rounds::limit(const std::shared_ptr<round>& all, time_point begun) {
 }
 
 void rounds::send_part(const std::shared_ptr<round>& all, std::size_t server, ballots::request r) {
-  send_to(server, r, [this, all, server, r](const outcome& o) mutable {
+  on_reply part{[this, all, server, r](const outcome& o) mutable {
     auto* const plain = std::get_if<tickets::request>(&r);
     auto* const listed = plain == nullptr ? nullptr : tickets::listed_in(*plain);
     if (const auto* next = reply_in<tickets::more>(o); listed != nullptr && next != nullptr && all->done) {
@@ -124,7 +126,9 @@ void rounds::send_part(const std::shared_ptr<round>& all, std::size_t server, ba
     if (!decided) return;
     cancel(all->limit);
     std::exchange(all->done, nullptr)(std::move(*decided));
-  });
+  }};
+  part.request = all->done.request;
+  send_to(server, std::move(r), std::move(part));
 }
 
 bool rounds::is_known() const {
