@@ -1,6 +1,9 @@
 # Holdfast for vcpkg, built from the tree that this port lies in:
 #
-#   vcpkg install 'holdfast[postgresql]' --overlay-ports=packaging/vcpkg
+#   vcpkg install --editable 'holdfast[postgresql]' --overlay-ports=packaging/vcpkg
+#
+# Without --editable vcpkg installs what it once built and cached for these files and dependencies, also if the tree has
+# changed since.
 #
 # There is no feature for ZooKeeper: vcpkg's port of the client builds either the single-threaded library, which Holdfast
 # needs, or the other, by what else is installed, under one name.
@@ -16,10 +19,6 @@ vcpkg_check_features(OUT_FEATURE_OPTIONS FEATURE_OPTIONS
 )
 
 vcpkg_find_acquire_program(PKGCONFIG)
-set(pkg_config_arguments "")
-if(VCPKG_LIBRARY_LINKAGE STREQUAL "static")
-    set(pkg_config_arguments --static)
-endif()
 vcpkg_cmake_configure(
     SOURCE_PATH "${SOURCE_PATH}"
     OPTIONS
@@ -30,20 +29,28 @@ vcpkg_cmake_configure(
         -DHOLDFAST_EXAMPLES=OFF
         "-DHOLDFAST_BOOST_INCLUDE_DIR=${CURRENT_INSTALLED_DIR}/include"
         "-DPKG_CONFIG_EXECUTABLE=${PKGCONFIG}"
-        "-DPKG_CONFIG_ARGN=${pkg_config_arguments}"
     MAYBE_UNUSED_VARIABLES
-        PKG_CONFIG_ARGN
         PKG_CONFIG_EXECUTABLE
 )
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/holdfast)
-vcpkg_fixup_pkgconfig()
 if(VCPKG_LIBRARY_LINKAGE STREQUAL "static")
-    # Programs link what the clients need, too, as in the build above.
-    vcpkg_replace_string("${CURRENT_PACKAGES_DIR}/share/holdfast/HoldfastClients.cmake"
-        "find_package(PkgConfig \${holdfast_required})"
-        "find_package(PkgConfig \${holdfast_required})\n  set(PKG_CONFIG_ARGN --static)")
+    # The clients' own files also name what their static libraries need.
+    set(package_mariadb libmariadb)
+    set(package_postgresql libpq)
+    set(package_redis openssl)
+    set(package_sqlite sqlite3)
+    set(packages "")
+    foreach(feature IN LISTS FEATURES)
+        string(APPEND packages " ${package_${feature}}")
+    endforeach()
+    file(GLOB files "${CURRENT_PACKAGES_DIR}/lib/pkgconfig/*.pc" "${CURRENT_PACKAGES_DIR}/debug/lib/pkgconfig/*.pc")
+    foreach(file IN LISTS files)
+        vcpkg_replace_string("${file}" "Libs.private: [^\n]*"
+            "Libs.private: -lstdc++ -lm\nRequires.private:${packages}" REGEX)
+    endforeach()
 endif()
+vcpkg_fixup_pkgconfig()
 if("command" IN_LIST FEATURES)
     vcpkg_copy_tools(TOOL_NAMES holdfast AUTO_CLEAN)
 endif()
@@ -58,4 +65,5 @@ file(REMOVE_RECURSE
     "${CURRENT_PACKAGES_DIR}/share/man"
     "${CURRENT_PACKAGES_DIR}/share/zsh"
 )
+file(INSTALL "${CURRENT_PORT_DIR}/usage" DESTINATION "${CURRENT_PACKAGES_DIR}/share/${PORT}")
 vcpkg_install_copyright(FILE_LIST "${SOURCE_PATH}/LICENSE")
