@@ -18,7 +18,7 @@ class caller {
 
   /// The result that the caller waits for is there. Any thread.
   void serve() { end(served); }
-  /// The caller's time is over. Any thread.
+  /// The caller's time is over; a result of the same moment may go unnoticed. Any thread.
   void dismiss() {
     if (!is_served()) end(dismissed);
   }

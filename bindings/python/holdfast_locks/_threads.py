@@ -14,8 +14,8 @@ from ._core import Claim, Operation, Queue, State
 from ._errors import Closed, HoldfastError
 from ._native import ffi, lib
 
-# Milliseconds for which a call waits in C, where it reads the answer itself. No signal is handled meanwhile.
-_PATIENCE = 5
+# How long a call waits in C, where it reads the answer itself. No signal is handled meanwhile.
+_PATIENCE_MS = 5
 
 # Queues that no call waits with at this moment. A signal handler may acquire a lock while its thread waits for another,
 # so that a thread does not have one of its own.
@@ -28,7 +28,7 @@ def _run(operation: Operation) -> Any:
     try:
         queue, poll = _idle.pop()
     except IndexError:
-        queue, poll = Queue(_PATIENCE), select.poll()
+        queue, poll = Queue(_PATIENCE_MS), select.poll()
         poll.register(queue.fd, select.POLLIN)
     completion = None
     try:
