@@ -2,7 +2,7 @@
 #include "claim.hpp"
 
 #include <charconv>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <set>
 #include <string_view>
 

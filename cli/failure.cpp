@@ -3,7 +3,7 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "output/json.hpp"
 #include "output/terminal.hpp"

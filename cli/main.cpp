@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <string>
 #include <system_error>
 #include <variant>

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <optional>
 #include <system_error>
 #include <thread>

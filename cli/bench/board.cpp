@@ -3,7 +3,7 @@
 
 #include <cerrno>
 #include <fcntl.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <limits>
 #include <linux/futex.h>
 #include <new>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <atomic>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <memory>
 #include <mutex>
 #include <string>

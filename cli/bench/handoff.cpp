@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <span>
 #include <spawn.h>
 #include <sys/wait.h>

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <future>
 #include <utility>
 #include <vector>

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <thread>
 

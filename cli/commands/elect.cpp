@@ -6,7 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <fcntl.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <optional>
 #include <unistd.h>
 #include <utility>

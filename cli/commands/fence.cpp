@@ -6,7 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <string>
 #include <unistd.h>
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <csignal>
 #include <deque>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <memory>
 #include <mutex>
 #include <optional>

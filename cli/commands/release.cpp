@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/release.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <optional>
 
 #include "exit_status.hpp"

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstddef>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <future>
 #include <memory>
 #include <optional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/show.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "exit_status.hpp"
 #include "output/json.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <memory>
 #include <optional>
 #include <string>

@@ -5,7 +5,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <functional>
 #include <limits>
 #include <optional>

@@ -3,8 +3,9 @@
 
 #include <chrono>
 #include <csignal>
+#include <ctime>
 #include <fmt/chrono.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <map>
 #include <memory>
 #include <set>
@@ -35,7 +36,10 @@ wall_clock::time_point time_of(const change& seen, bool first_look) {
 std::string clock_text(wall_clock::time_point when) {
   using namespace std::chrono;
   const auto part = duration_cast<milliseconds>(when.time_since_epoch()) % 1000;
-  return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:03}", fmt::localtime(wall_clock::to_time_t(when)), part.count());
+  const auto seconds = wall_clock::to_time_t(when);
+  std::tm local{};
+  localtime_r(&seconds, &local);
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:03}", local, part.count());
 }
 
 std::string coloured(happening kind, const palette& colours) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <utility>
 
 #include "output/text.hpp"

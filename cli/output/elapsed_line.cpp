@@ -3,7 +3,7 @@
 
 #include <chrono>
 #include <csignal>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <system_error>
 #include <utility>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "output/json.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "output/terminal.hpp"
 #include "output/text.hpp"

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <mutex>
 #include <poll.h>
 #include <sys/ioctl.h>

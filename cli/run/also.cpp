@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/also.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "failure.hpp"
 #include "percent.hpp"

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <memory>
 #include <sys/file.h>
 #include <sys/stat.h>

@@ -5,7 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>

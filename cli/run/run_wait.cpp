@@ -4,7 +4,7 @@
 #include <chrono>
 #include <csignal>
 #include <exception>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <thread>
 
 #include "commands/wait_line.hpp"
