@@ -3,7 +3,7 @@
 #   vcpkg install --editable 'holdfast[postgresql]' --overlay-ports=packaging/vcpkg
 #
 # Without --editable vcpkg installs what it once built and cached for these files and dependencies, also if the tree has
-# changed since.
+# changed since. One that is installed has to be removed first: vcpkg remove holdfast
 #
 # There is no feature for ZooKeeper: vcpkg's port of the client builds either the single-threaded library, which Holdfast
 # needs, or the other, by what else is installed, under one name.
