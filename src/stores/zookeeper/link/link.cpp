@@ -59,10 +59,9 @@ void link::take_back(std::uint64_t request) {
   std::vector<job> unsent;
   {
     const annotated::lock held{queue_mutex_};
-    const auto taken = std::stable_partition(queue_.begin(), queue_.end(),
-                                             [&](const job& each) { return each.step.request != request; });
-    unsent.assign(std::make_move_iterator(taken), std::make_move_iterator(queue_.end()));
-    queue_.erase(taken, queue_.end());
+    const auto is_of_it = [&](const job& each) { return each.step.request == request; };
+    std::copy_if(queue_.begin(), queue_.end(), std::back_inserter(unsent), is_of_it);
+    std::erase_if(queue_, is_of_it);
     queued_ = queue_.size();
   }
   if (!unsent.empty()) answer_unsent(unsent, reason_to_wait());
