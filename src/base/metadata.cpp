@@ -71,17 +71,25 @@ std::optional<std::string> value_in(const json& object) {
 
 }  // namespace
 
+/// Written as a text: the library's objects of JSON allocate memory also when they are destroyed, and end the
+/// process if there is none.
 std::string to_metadata(const claimant& source) {
-  json object = {{"host", source.host}, {"pid", source.pid}, {"program", source.program}};
-  if (!source.job.empty()) object["job"] = source.job;
-  if (!source.label.empty()) object["label"] = source.label;
+  std::string text;
+  const auto add = [&text](const char* key, const std::string& value) {
+    text.append(text.empty() ? "{\"" : ",\"").append(key).append("\":").append(value);
+  };
+  add("host", json_text(source.host));
+  if (!source.job.empty()) add("job", json_text(source.job));
+  if (!source.label.empty()) add("label", json_text(source.label));
+  add("pid", std::to_string(source.pid));
+  add("program", json_text(source.program));
+  if (source.released) add("released", "true");
   if (source.value) {
     const bool is_text = !holds_other_bytes(*source.value);
-    object[is_text ? "value" : "value_hex"] = is_text ? *source.value : hex_of(*source.value);
-    if (source.value_revision != 0) object["value_revision"] = source.value_revision;
+    add(is_text ? "value" : "value_hex", json_text(is_text ? *source.value : hex_of(*source.value)));
+    if (source.value_revision != 0) add("value_revision", std::to_string(source.value_revision));
   }
-  if (source.released) object["released"] = true;
-  const std::string text = object.dump(-1, ' ', false, json::error_handler_t::replace);
+  text += '}';
   return source.release_request ? with_release_request(text, *source.release_request) : text;
 }
 
@@ -125,8 +133,8 @@ claimant this_process() {
   return self;
 }
 
-std::string quoted_reason(std::string_view reason) {
-  return nlohmann::json(reason).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string json_text(std::string_view text) {
+  return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 std::string with_release_request(std::string_view metadata, std::string_view reason) {
@@ -134,7 +142,7 @@ std::string with_release_request(std::string_view metadata, std::string_view rea
   if (!metadata.ends_with('}')) return text;
   const std::size_t former = metadata.find(release_request_mark);
   text.resize(former == std::string_view::npos ? metadata.size() - 1 : former);
-  return text.append(release_request_mark).append(quoted_reason(reason)).append("}");
+  return text.append(release_request_mark).append(json_text(reason)).append("}");
 }
 
 std::string with_request_of(std::string_view metadata, std::string_view former) {

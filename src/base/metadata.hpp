@@ -24,8 +24,8 @@ namespace holdfast {
 /// occurs nowhere else in it because JSON escapes quotes, a former request is cut off.
 inline constexpr std::string_view release_request_mark = ",\"release_request\":";
 
-/// The reason as a text of JSON, with its quotes.
-[[nodiscard]] std::string quoted_reason(std::string_view reason);
+/// A text of JSON, with its quotes.
+[[nodiscard]] std::string json_text(std::string_view text);
 
 /// The metadata with a request in place of a former one. Metadata that is no object stays as it is.
 [[nodiscard]] std::string with_release_request(std::string_view metadata, std::string_view reason);

@@ -405,7 +405,7 @@ class request_fsm::speaker {
     say(owner);
     say(text_of(first));
     say(text_of(last));
-    say(std::string{release_request_mark} + quoted_reason(reason));
+    say(std::string{release_request_mark} + json_text(reason));
   }
 
   const request_fsm& of_;
