@@ -197,6 +197,12 @@ void client_core::release(const engine& with, const lease_record_ptr& lease,
   forget_listeners(lease);
 }
 
+void client_core::drop(const lease_record_ptr& lease) noexcept {
+  if (!is_ours()) return;
+  const core_lock now{parts_->loop};
+  release(parts_of_an_operation(), lease, nullptr);
+}
+
 void client_core::drop(std::span<const lease_record_ptr> leases) noexcept {
   if (!is_ours()) return;
   const core_lock now{parts_->loop};

@@ -94,7 +94,9 @@ class client_core : public std::enable_shared_from_this<client_core> {
   /// goes on, and its end is reported to no caller.
   void cancel(op_id id);
 
-  /// Sends releases, together, without waiting for their end.
+  /// Sends a release, without waiting for its end.
+  void drop(const lease_core::lease_record_ptr& lease) noexcept;
+  /// The same for several, together.
   void drop(std::span<const lease_core::lease_record_ptr> leases) noexcept;
   /// Begins a release. Under the core lock.
   void release(const engine& with, const lease_core::lease_record_ptr& lease,

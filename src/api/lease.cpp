@@ -62,7 +62,7 @@ lease& lease::operator=(lease&& other) noexcept {
 
 lease::~lease() {
   if (!record_) return;
-  if (const auto core = detail::client_of(record_)) core->drop({&record_, 1});
+  if (const auto core = detail::client_of(record_)) core->drop(record_);
 }
 
 bool lease::held() const noexcept {
