@@ -12,7 +12,6 @@
 #include <sys/timerfd.h>
 #include <thread>
 #include <unistd.h>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -22,6 +21,7 @@
 #include <boost/asio/post.hpp>
 
 #include "base/kernel_random.hpp"
+#include "base/numbered.hpp"
 #include "holdfast/error.hpp"
 #include "runtime/lane.hpp"
 #include "runtime/signals.hpp"
@@ -47,6 +47,13 @@ std::timespec to_timespec(store::time_point when) {
 /// What is to happen when, and a timerfd that is armed for the earliest of it. Disarming is left out: a
 /// tick for nothing is cheaper than a system call with every cancelled timer.
 class event_loop::timers {
+  struct planned {
+    store::time_point when;
+    std::function<void()> action;
+
+    explicit operator bool() const { return action != nullptr; }
+  };
+
  public:
   timers() : descriptor_{::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)} {
     if (descriptor_ < 0) exhausted("cannot create a timer (timerfd_create)", errno);
@@ -55,29 +62,28 @@ class event_loop::timers {
   timers(const timers&) = delete;
   timers& operator=(const timers&) = delete;
 
-  timer add(store::time_point when, std::function<void()> action) {
+  timer add(store::time_point when, std::function<void()>&& action) {
     const timer id = ++last_;
-    actions_.emplace(id, std::move(action));
+    actions_.add(id, {when, std::move(action)});
     due_.push_back({when, id});
     std::push_heap(due_.begin(), due_.end(), std::greater{});
     if (when < armed_) arm(when);
     return id;
   }
   void remove(timer id) {
-    if (actions_.erase(id) != 0) forget_removed();
+    if (actions_.take_out(id)) forget_removed();
   }
   /// Takes out the first that is due, or arms for the next and gives nothing.
   std::function<void()> take(store::time_point now) {
     while (!due_.empty()) {
       const auto [when, id] = due_.front();
-      const auto found = actions_.find(id);
-      if (found != actions_.end() && when > now) {
+      if (when > now && actions_.contains(id)) {
         arm(when);
         return nullptr;
       }
       std::pop_heap(due_.begin(), due_.end(), std::greater{});
       due_.pop_back();
-      if (found != actions_.end()) return std::move(actions_.extract(found).mapped());
+      if (auto taken = actions_.take_out(id)) return std::move(taken.action);
     }
     armed_ = store::time_point::max();
     return nullptr;
@@ -89,7 +95,10 @@ class event_loop::timers {
   void forget_removed() {
     constexpr std::size_t few = 64;
     if (due_.size() < 2 * actions_.size() + few) return;
-    std::erase_if(due_, [this](const auto& each) { return !actions_.contains(each.second); });
+    due_.clear();
+    for (auto each = actions_.first_from(0); each != actions_.end(); ++each) {
+      if (each->value) due_.push_back({each->value.when, each->number});
+    }
     std::make_heap(due_.begin(), due_.end(), std::greater{});
   }
   void arm(store::time_point when) {
@@ -102,7 +111,7 @@ class event_loop::timers {
   int descriptor_;
   timer last_ = 0;
   store::time_point armed_ = store::time_point::max();
-  std::unordered_map<timer, std::function<void()>> actions_;
+  numbered<planned> actions_;
   std::vector<std::pair<store::time_point, timer>> due_;  // a heap, the next first
 };
 

@@ -98,7 +98,7 @@ TEST_F(out_of_memory_death, ends_the_process_on_a_thread_of_a_client) {
       const runtime::core_lock now{loop};
       loop.at(loop.now(), [&] {
         const test::failing_allocation fails{0};
-        loop.at(loop.now(), [] {});
+        for (int i = 0; i < 100; ++i) loop.at(loop.now(), [] {});  // more than there is room for
       });
     }
     std::promise<void>{}.get_future().wait();
