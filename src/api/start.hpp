@@ -25,7 +25,7 @@ template <class Result>
 class client_core::waiting final : public lease_core::operation {
  public:
   explicit waiting(store::handler<Result> done) : done_{std::move(done)} {}
-  void end(Result result) {
+  void end(Result&& result) {
     if (done_) std::exchange(done_, nullptr)(std::move(result));
   }
   void cancel(failure reason) override { end(Result{std::move(reason)}); }
@@ -69,7 +69,7 @@ Result client_core::wait(const Begin& begin, const std::stop_token& stop) {
   op_id id = 0;
   {
     const runtime::core_lock now{parts_->loop, true};
-    id = begin_with<Result>(begin, [to = result.get()](Result r) {
+    id = begin_with<Result>(begin, [to = result.get()](Result&& r) {
       to->value = std::move(r);
       const auto until_served = std::move(to->of_waker);
       to->blocked.serve();
@@ -83,7 +83,7 @@ Result client_core::wait(const Begin& begin, const std::stop_token& stop) {
 
 template <class Result>
 store::handler<Result> client_core::outside(std::function<void(Result)> done, bool is_internal) {
-  return [this, is_internal, done = std::move(done)](Result result) {
+  return [this, is_internal, done = std::move(done)](Result&& result) {
     parts_->loop.assert_core_locked();
     auto action = [done, shared = std::make_shared<Result>(std::move(result))] { done(std::move(*shared)); };
     if (is_internal) {
@@ -107,7 +107,7 @@ pending client_core::start(const Begin& begin, std::function<void(Result)> done,
     const op_id id = parts_->operations.next_id();
     const auto waits = std::make_shared<waiting<Result>>(std::move(later));
     parts_->operations.add(id, waits);
-    begin_with<Result>(begin, [this, id, waits](Result result) {
+    begin_with<Result>(begin, [this, id, waits](Result&& result) {
       parts_->loop.assert_core_locked();
       parts_->operations.remove(id);
       waits->end(std::move(result));

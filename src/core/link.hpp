@@ -26,7 +26,7 @@ class link {
  public:
   using outcome = std::variant<reply, store::request_error>;
   /// Gets the outcome of a request.
-  struct on_reply : std::function<void(outcome)> {
+  struct on_reply : std::function<void(outcome&&)> {
     using function::function;
     std::uint64_t request = 0;  // names the request for `take_back`; zero: nobody takes it back
   };

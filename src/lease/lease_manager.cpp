@@ -54,7 +54,7 @@ class lease_manager::claiming final : public operation, public std::enable_share
       return;
     }
     if (limit) timer_ = of_.time_.at(*limit, [this] { time_is_up(); });
-    of_.port_.acquire(claim_, [this](store::acquired result) { on_acquired(std::move(result)); });
+    of_.port_.acquire(claim_, [this](store::acquired&& result) { on_acquired(result); });
   }
 
   void cancel(failure reason) override { withdraw(std::move(reason)); }
@@ -72,7 +72,7 @@ class lease_manager::claiming final : public operation, public std::enable_share
     end(std::move(reason));
   }
 
-  void on_acquired(store::acquired result) {
+  void on_acquired(store::acquired& result) {
     if (auto* const failed = std::get_if<failure>(&result)) return end(std::move(*failed));
     if (const auto* const no = std::get_if<store::refused>(&result)) {
       is_unasked_ = no->is_unasked;
@@ -85,7 +85,7 @@ class lease_manager::claiming final : public operation, public std::enable_share
     return std::chrono::duration_cast<duration>(of_.time_.now() - began_);
   }
 
-  void end(taken result) {
+  void end(taken&& result) {
     if (!done_) return;
     const auto self = shared_from_this();
     const auto done = std::exchange(done_, nullptr);

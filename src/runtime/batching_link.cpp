@@ -11,7 +11,7 @@ namespace holdfast::runtime {
 
 void batching_link::send(tickets::request request, on_reply done) noexcept {
   loop_.assert_core_locked();
-  queue_.push_back({std::move(request), std::move(done), {}});
+  queue_.emplace_back(std::move(request), std::move(done));
   queued_ = queue_.size();
 }
 

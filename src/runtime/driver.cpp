@@ -234,7 +234,7 @@ void driver::feed(operation& op, const store::event<reply>& e) noexcept {
   if (wants.send) {
     ++op.replies_due;
     if (gathered_) {
-      gathered_->push_back({&op, std::move(*wants.send)});
+      gathered_->emplace_back(&op, std::move(*wants.send));
     } else {
       send(op, std::move(*wants.send));
     }
@@ -257,13 +257,13 @@ void driver::feed(operation& op, const store::event<reply>& e) noexcept {
   tell_if_idle();
 }
 
-void driver::on_reply(operation& op, tickets::link::outcome o) noexcept {
+void driver::on_reply(operation& op, tickets::link::outcome&& o) noexcept {
   assert(op.replies_due != 0);
   --op.replies_due;
   if (taking_back_ == &op) taking_back_ = nullptr;
   if (!op.finished) {
     doubt_ended_session(o);
-    feed(op, store::replied<reply>{std::move(o)});
+    feed(op, store::event<reply>{std::in_place_type<store::replied<reply>>, std::move(o)});
   } else if (op.replies_due == 0) {
     static_cast<void>(take_out(op));
   }
@@ -288,8 +288,8 @@ bool driver::take_back(const operation& op) {
   return std::exchange(taking_back_, outer) != &op;
 }
 
-void driver::send(operation& op, tickets::request request) {
-  tickets::link::on_reply done{[this, &op](tickets::link::outcome o) { on_reply(op, std::move(o)); }};
+void driver::send(operation& op, tickets::request&& request) {
+  tickets::link::on_reply done{[this, &op](tickets::link::outcome&& o) { on_reply(op, std::move(o)); }};
   done.request = op.request = ++last_request_;
   link_.send(std::move(request), std::move(done));
 }
@@ -312,9 +312,9 @@ void driver::on_joint_reply(const std::vector<sent_request>& parts,
     } else if (answers == nullptr && is_carried_out) {
       on_reply(op, failed != nullptr ? *failed : no_joint_answer());
     } else if (op.finished) {
-      on_reply(op, o);  // nobody waits for it any more
+      on_reply(op, tickets::link::outcome{o});  // nobody waits for it any more
     } else {
-      send(op, parts[i].request);
+      send(op, tickets::request{parts[i].request});
     }
   }
 }

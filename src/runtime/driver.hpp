@@ -78,8 +78,8 @@ class driver final : public store::port {
   void feed(operation& op, const store::event<tickets::reply>& e) noexcept;
   void on_time(operation& op);
   [[nodiscard]] bool take_back(const operation& op);
-  void send(operation& op, tickets::request request);
-  void on_reply(operation& op, tickets::link::outcome o) noexcept;
+  void send(operation& op, tickets::request&& request);
+  void on_reply(operation& op, tickets::link::outcome&& o) noexcept;
   /// A request, and which operation waits for its reply.
   struct sent_request {
     operation* by;

@@ -17,7 +17,7 @@ namespace holdfast::runtime {
 
 /// A request and its outcome. A protocol derives its own type, with the bytes to send and the replies to
 /// read.
-template <class Outcome, class Handler = std::function<void(Outcome)>>
+template <class Outcome, class Handler = std::function<void(Outcome&&)>>
 class pending_request {
  public:
   Handler handler;  // null: nobody is interested in the outcome

@@ -27,10 +27,10 @@ class state_watching : public testing::Test {
     s.holders.back().expires_in = left;
     return s;
   }
-  void reply(const tickets::link::outcome& with) {
+  void reply(tickets::link::outcome with) {
     const auto handler = std::move(open_.front().second);
     open_.pop_front();
-    handler(with);
+    handler(std::move(with));
   }
   void answer(std::optional<lock_state> state) { reply(tickets::reply{std::move(state)}); }
   void pass() { time_.run_for(10ms); }

@@ -59,11 +59,11 @@ class quorum_coordinator : public testing::Test, protected votes, protected tran
   }
   void leave(std::size_t server, const std::string& /*set*/) override { left_.insert(server); }
 
-  void reply(std::size_t server, const outcome& o) {
+  void reply(std::size_t server, outcome o) {
     ASSERT_FALSE(in_flight_[server].empty()) << "nothing was asked of server " << server;
     const auto first = std::move(in_flight_[server].front());
     in_flight_[server].pop_front();
-    time_.turn([&] { first.done(o); });
+    time_.turn([&] { first.done(std::move(o)); });
   }
   void reply(const servers& of, const outcome& o) {
     for (const std::size_t server : of) reply(server, o);

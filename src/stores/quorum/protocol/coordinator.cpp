@@ -108,7 +108,7 @@ void coordinator::dispatch(request r, on_reply done) {
 /// Never within the call that asks.
 void coordinator::answer(on_reply done, outcome o) {
   if (!is_sending_) return done(std::move(o));
-  rounds_.soon([done = std::move(done), o = std::move(o)] { done(o); });
+  rounds_.soon([done = std::move(done), o = std::move(o)]() mutable { done(std::move(o)); });
 }
 
 // ---- claims
@@ -536,7 +536,7 @@ void coordinator::for_each_hold(const std::string& name, fencing_token first, fe
                                 request_for about, const char* foreign, on_reply done) {
   const std::uint64_t request = done.request;
   on_reply seen{
-      [this, first, last, about = std::move(about), foreign, done = std::move(done)](const outcome& o) {
+      [this, first, last, about = std::move(about), foreign, done = std::move(done)](outcome&& o) {
         if (const auto* const failed = std::get_if<store::request_error>(&o)) {
           store::request_error unchanged = *failed;
           unchanged.maybe_executed = false;

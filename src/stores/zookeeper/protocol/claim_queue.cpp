@@ -43,7 +43,7 @@ claim_queue::claim_queue(store::scheduler& time, wire_nodes& nodes, std::string 
       polling_{time, nodes, [this](const claim_ref& ref) { poll(ref); }} {}
 
 void claim_queue::reply_later(const on_reply& handler, tickets::link::outcome reply) {
-  time_.at(time_.now(), [handler, reply = std::move(reply)] { handler(reply); });
+  time_.at(time_.now(), [handler, reply = std::move(reply)]() mutable { handler(std::move(reply)); });
 }
 
 void claim_queue::notify(const owner_id& owner, store::notification_kind kind, fencing_token token) const {
@@ -107,8 +107,8 @@ void claim_queue::find(const store::hold& hold, const on_reply& handler) {
   if (!unsure->is(claim::state::unsure)) return look(hold, handler);  // it has been answered since
   if (!unsure->is_of_permits()) return send(*unsure, unsure->search(), handler);
   // It may have leases, too: removes all nodes, and comes anew.
-  abandon(*unsure, [handler](const tickets::link::outcome& o) {
-    if (std::holds_alternative<store::request_error>(o)) return handler(o);
+  abandon(*unsure, [handler](tickets::link::outcome&& o) {
+    if (std::holds_alternative<store::request_error>(o)) return handler(std::move(o));
     handler(tickets::reply{tickets::nothing{}});
   });
 }
@@ -239,7 +239,7 @@ void claim_queue::send(const claim& c, const claim::batch& b, const on_reply& ha
                               handler](const std::vector<result>& results) {
     claim* const found = claims_.find(ref);
     if (found == nullptr) {
-      if (handler) handler(if_gone);
+      if (handler) handler(tickets::link::outcome{if_gone});
       return;
     }
     carry_out(*found, then(*found, results, nodes_), handler);
@@ -255,7 +255,7 @@ void claim_queue::carry_out(claim& c, const claim::next& n, const on_reply& hand
     case next::nothing: return;
     case next::ask: return send(c, n.send, handler);
     case next::answer:
-      if (handler) handler(n.reply);
+      if (handler) handler(tickets::link::outcome{n.reply});
       return;
     case next::enter: return arrivals_.add({c.ref(), handler});
     case next::make_parents:
@@ -412,7 +412,7 @@ void claim_queue::end(claim& c, const claim::next& n, const on_reply& handler) {
     if (!parent.empty()) nodes_.submit({.kind = kind::remove, .path = parent});
   };
   const auto ended = [this, owner = c.wish.owner, handler, reply = n.reply](const tickets::link::outcome&) {
-    if (handler) return handler(reply);
+    if (handler) return handler(tickets::link::outcome{reply});
     // The claim is asked for again at once, and the next answer reports the reason. Without a token: that of
     // the claim may have risen with its leases, which the owner does not know.
     notify(owner, store::notification_kind::look, {});

@@ -391,10 +391,10 @@ void cluster_link::list_server(tickets::list request, const std::shared_ptr<clus
                                const on_reply& handler) {
   if (all->current == nullptr) all->current = std::make_shared<listing>();
   request.listed = all->current;
-  auto c = command_for(std::move(request), [this, all, handler](const outcome& o) {
+  auto c = command_for(std::move(request), [this, all, handler](outcome&& o) {
     const auto* const summaries = tickets::reply_in<std::vector<lock_summary>>(o);
     const auto* const part = tickets::reply_in<tickets::more>(o);
-    if (summaries == nullptr && part == nullptr) return handler(o);
+    if (summaries == nullptr && part == nullptr) return handler(std::move(o));
     if (summaries != nullptr) {
       for (const lock_summary& each : *summaries) all->found.insert_or_assign(each.name, each);
       for (const std::string& lock : all->current->moved)
@@ -419,8 +419,8 @@ void cluster_link::list_moved(const tickets::list& request, const std::shared_pt
   tickets::list look = request;
   look.listed = part;
   const std::uint16_t slot = settings_.speech.slot_of(name);
-  auto c = command_for(std::move(look), [all, handler](const outcome& o) {
-    if (!all->take_moved(o)) return handler(o);
+  auto c = command_for(std::move(look), [all, handler](outcome&& o) {
+    if (!all->take_moved(o)) return handler(std::move(o));
     handler(tickets::reply{tickets::more{all}});
   });
   route(std::move(c), slot);
