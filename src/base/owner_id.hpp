@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -37,6 +38,13 @@ class owner_id {
   [[nodiscard]] std::string hex() const;
 
   friend constexpr auto operator<=>(const owner_id&, const owner_id&) noexcept = default;
+  /// By words: the array's is a call of memcmp.
+  friend constexpr bool operator==(const owner_id& a, const owner_id& b) noexcept {
+    using words = std::array<std::uint64_t, 2>;
+    const auto one = std::bit_cast<words>(a.bytes_);
+    const auto other = std::bit_cast<words>(b.bytes_);
+    return one[0] == other[0] && one[1] == other[1];
+  }
 
  private:
   bytes_type bytes_{};
