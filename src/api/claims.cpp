@@ -44,11 +44,11 @@ store::claim with_options(store::claim wanted, const lock_options& options,
   return wanted;
 }
 
-store::claim_ptr claim_of(store::claim wanted, bool waits) {
-  check_permits(wanted);
-  wanted.owner = owner_id::random();
-  wanted.wait = waits;
-  return std::make_shared<const store::claim>(std::move(wanted));
+store::claim_ptr claim_of(std::shared_ptr<store::claim> wanted, bool waits) {
+  check_permits(*wanted);
+  wanted->owner = owner_id::random();
+  wanted->wait = waits;
+  return wanted;
 }
 
 std::shared_ptr<const std::string> metadata_for(const client_core& locks, const lock_options& options,

@@ -43,8 +43,8 @@ struct election_handle::state {
                                               "': an election has no at_least, since a leader that has "
                                               "resigned would be shown as the leader"};
     }
-    store::claim wanted = pattern;
-    wanted.metadata = metadata_for(*locks, options, std::string{value});
+    auto wanted = std::make_shared<store::claim>(pattern);
+    wanted->metadata = metadata_for(*locks, options, std::string{value});
     return claim_of(std::move(wanted), waits);
   }
   [[nodiscard]] std::string attempt_to_lead() const { return "cannot lead " + place; }

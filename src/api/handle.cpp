@@ -43,9 +43,9 @@ struct handle::state {
   std::deque<kept_lease> kept HOLDFAST_GUARDED_BY(place.mutex);
 
   [[nodiscard]] store::claim_ptr claim_for(const lock_request& request, const acquiring& call) const {
-    store::claim wanted = pattern;
-    wanted.mode = request.mode;
-    wanted.permits = request.permits;
+    auto wanted = std::make_shared<store::claim>(pattern);
+    wanted->mode = request.mode;
+    wanted->permits = request.permits;
     return claim_of(std::move(wanted), call.waits());
   }
   [[nodiscard]] std::optional<lease> acquire(const lock_request& request, const acquiring& call) const;
@@ -144,9 +144,9 @@ bool handle::lock(const lock_request& request) {
         return s.is_vacant(request.mode);
       },
       [&](const acquiring& call) { return s.acquire(request, call); },
-      [&](lease granted) {
+      [&](lease&& granted) {
         s.place.mutex.assert_locked();
-        s.kept.push_back({std::move(granted), request.mode, std::this_thread::get_id()});
+        s.kept.emplace_back(std::move(granted), request.mode, std::this_thread::get_id());
       },
       [&] {
         return error{errc::timeout, s.attempt +
