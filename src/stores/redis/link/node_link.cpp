@@ -21,7 +21,7 @@ bool node_link::refuses(const tickets::request& r, const on_reply& handler) {
   return true;
 }
 
-node_link::command_ptr node_link::command_of(ballots::request r, on_reply handler) const {
+node_link::command_ptr node_link::command_of(ballots::request&& r, on_reply&& handler) const {
   auto c = std::make_unique<pending_command>();
   c->fsm.emplace(std::move(r), settings_.speech, client_);
   c->handler = std::move(handler);

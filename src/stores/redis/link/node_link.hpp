@@ -33,7 +33,7 @@ class node_link : public runtime::notifying_link {
 
   /// Whether a claim would outlast the guard of a server. Then it is refused, soon: see outlasts_guard.
   [[nodiscard]] bool refuses(const tickets::request& r, const on_reply& handler);
-  [[nodiscard]] command_ptr command_of(ballots::request r, on_reply handler) const;
+  [[nodiscard]] command_ptr command_of(ballots::request&& r, on_reply&& handler) const;
   /// The node has commands that nobody has written.
   void add_unflushed(const node_ptr& to);
   /// What a handler has sent has no caller that would send it.

@@ -151,12 +151,15 @@ store::request_error request_fsm::wrong_type(const std::string& type) const {
 request_fsm::outcome request_fsm::hear_inspection(const value& reply) const {
   if (!inspection_->hear(std::string{name_of(request_)}, reply))
     return tickets::reply{tickets::more{inspection_}};
-  return explain_pause(outcome{tickets::reply{inspection_->take()}});
+  outcome o{tickets::reply{inspection_->take()}};
+  explain_pause(o);
+  return o;
 }
 
 std::optional<request_fsm::outcome> request_fsm::hear_script(const value& reply) {
   if (inspection_ != nullptr) return hear_inspection(reply);
-  outcome o = explain_pause(outcome_of(request_, reply));
+  outcome o = outcome_of(request_, reply);
+  explain_pause(o);
   const auto* at = tickets::reply_in<place>(o);
   if (at != nullptr && !at->granted && !is_placed_ && channels_ != nullptr && !is_listening()) {
     is_placed_ = true;
@@ -178,9 +181,9 @@ std::optional<request_fsm::outcome> request_fsm::hear_script(const value& reply)
 }
 
 /// Says why nobody is granted.
-request_fsm::outcome request_fsm::explain_pause(outcome of_script) const {
+void request_fsm::explain_pause(outcome& of_script) const {
   auto* const heard = std::get_if<tickets::reply>(&of_script);
-  if (!paused_ || heard == nullptr) return of_script;
+  if (!paused_ || heard == nullptr) return;
   if (auto* const none = std::get_if<tickets::paused>(heard)) none->reason = paused_->reason;
   if (auto* const at = std::get_if<place>(heard); at != nullptr && !at->granted) {
     at->pause = paused_->reason;
@@ -194,7 +197,6 @@ request_fsm::outcome request_fsm::explain_pause(outcome of_script) const {
     (*state)->paused_for = paused_->left;
     (*state)->pause_reason = paused_->reason.message;
   }
-  return of_script;
 }
 
 /// A grant that too few replicas acknowledged stays at the server. The machine looks for it again, which

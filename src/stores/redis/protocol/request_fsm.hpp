@@ -73,7 +73,7 @@ class request_fsm {
   [[nodiscard]] store::request_error wrong_type(const std::string& type) const;
   std::optional<outcome> hear_script(const value& reply);
   [[nodiscard]] outcome hear_inspection(const value& reply) const;
-  [[nodiscard]] outcome explain_pause(outcome of_script) const;
+  void explain_pause(outcome& of_script) const;
   [[nodiscard]] outcome hear_replicas(const value& reply) const;
   outcome hear_details(const std::vector<value>& replies);
   [[nodiscard]] outcome so_far(bool progress) const;
