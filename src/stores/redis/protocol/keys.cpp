@@ -166,7 +166,8 @@ void append_keys(std::string& out, std::string_view prefix, std::string_view nam
   lock.append(prefix).append(name);
   append_bulk_string(out, lock);
   const std::string stem = side_key_stem(lock);
-  for (const std::string_view last : {"fence", "waiters", "holders"}) append_bulk_string(out, stem, last);
+  using namespace std::string_view_literals;
+  for (const auto last : {"fence"sv, "waiters"sv, "holders"sv}) append_bulk_string(out, stem, last);
 }
 
 }  // namespace holdfast::redis

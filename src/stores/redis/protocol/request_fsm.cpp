@@ -440,13 +440,13 @@ std::string request_fsm::speaker::claim_text(const store::claim& c, std::uint64_
   claim.append(client.data(), client.size());
   if (of_.channels_ != nullptr)
     claim.append("{").append(tag_in(slot_of(of_.in_->prefix + c.name))).append("}");
-  if (proof != 0) {
-    std::array<char, 16> digits{};
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), proof, 16).ptr;
-    claim.append("/").append(digits.data(), end);
-  }
+  const auto add = [&claim](char before, auto number, int base) {
+    std::array<char, 24> text{before};
+    claim.append(text.data(), std::to_chars(text.data() + 1, text.data() + text.size(), number, base).ptr);
+  };
+  if (proof != 0) add('/', proof, 16);
   for (const std::int64_t part : {store::weight_of(c), store::capacity_of(c), milliseconds_in(store_ttl(c))})
-    claim.append(" ").append(std::to_string(part));
+    add(' ', part, 10);
   claim += ' ';
   if (vote) {
     claim.append("=").append(text_of(fencing_token{}));
