@@ -78,7 +78,7 @@ class lease_manager::claiming final : public operation, public std::enable_share
       is_unasked_ = no->is_unasked;
       return end(others_hold(*claim_));
     }
-    end(of_.begin(*claim_, std::get<store::granted>(result), waited()));
+    end(of_.begin(*claim_, std::get<store::granted>(result), began_));
   }
 
   [[nodiscard]] duration waited() const {
@@ -138,28 +138,29 @@ op_id lease_manager::acquire(store::claim_ptr claim, std::optional<time_point> l
 }
 
 lease_record_ptr lease_manager::begin(const store::claim& claim, const store::granted& grant,
-                                      duration waited) {
+                                      time_point began) {
   auto lease = std::make_shared<lease_record>(claim, grant.token);
   lease->client = client_;
   lease->granted_at = time_.now();
   if (claim.at_least != duration::zero() || is_observed()) lease->metadata = claim.metadata;
   by_owner_[claim.owner] = lease;
   keeper_.add(lease, grant);
-  report_granted(journal_, *lease, waited);
+  report_granted(journal_, *lease, std::chrono::duration_cast<duration>(lease->granted_at - began));
   return lease;
 }
 
 void lease_manager::release(const lease_record_ptr& lease, store::handler<std::error_code> done) {
-  check(lease);
+  const time_point now = time_.now();
+  check(lease, now);
   if (lease->state() != lease_record::phase::held) {
     if (done) done(lease->state() == lease_record::phase::lost ? errc::lost : errc::not_owner);
     return;
   }
   lease->set_state(lease_record::phase::releasing);
-  report_released(journal_, *lease, time_.now());
+  report_released(journal_, *lease, now);
   forget(lease);
-  if (!done) return end_for_user(lease, nullptr);
-  end_for_user(lease, [done = std::move(done)](store::released outcome) {
+  if (!done) return end_for_user(lease, now, nullptr);
+  end_for_user(lease, now, [done = std::move(done)](store::released outcome) {
     switch (outcome) {
       case store::released::done: return done({});
       case store::released::was_gone: return done(errc::lost);
@@ -175,26 +176,26 @@ void lease_manager::forget(const lease_record_ptr& lease) {
 }
 
 /// Ends the hold by the will of its user. If that comes sooner than the lock may be free, the name rests.
-void lease_manager::end_for_user(const lease_record_ptr& lease, store::handler<store::released> done) {
+void lease_manager::end_for_user(const lease_record_ptr& lease, time_point now,
+                                 store::handler<store::released> done) {
   const time_point until = lease->is_unused ? time_point{} : lease->rests_until();
-  if (until > time_.now() && lease->mode() == mode::exclusive) {
+  if (until > now && lease->mode() == mode::exclusive) {
     // For people alone: what becomes of it does not matter. Before the last renewal, so that a caller who has
     // the answer to that finds it.
     port_.annotate(lease->hold, as_released(*lease->metadata),
-                   std::max(lease->deadline(), time_.now()) + lease->hold.ttl,
-                   [](const store::annotated&) {});
+                   std::max(lease->deadline(), now) + lease->hold.ttl, [](const store::annotated&) {});
   }
-  end_at(lease, until, std::move(done));
+  end_at(lease, until, now, std::move(done));
 }
 
 /// Ends the hold at the store; at once if that time has passed. A last renewal has a shorter time than the
 /// others, and an ordinary one that was carried out later would extend the hold by a whole ttl.
-void lease_manager::end_at(const lease_record_ptr& lease, time_point until,
+void lease_manager::end_at(const lease_record_ptr& lease, time_point until, time_point now,
                            store::handler<store::released> done) {
   // By then a whole ttl has passed at the store since the last renewal that may have reached it.
-  const time_point give_up = std::max(lease->deadline(), time_.now()) + lease->hold.ttl;
+  const time_point give_up = std::max(lease->deadline(), now) + lease->hold.ttl;
   if (!done) done = [](store::released) {};
-  if (until <= time_.now()) return port_.release(lease->hold, give_up, std::move(done));
+  if (until <= now) return port_.release(lease->hold, give_up, std::move(done));
   keeper_.after_renewals(lease, [this, lease, until, give_up, done = std::move(done)] {
     port_.expire_at(lease->hold, until, give_up, done);
   });
@@ -259,8 +260,10 @@ void lease_manager::take_request(const lease_record_ptr& lease, const lock_state
   }
 }
 
-void lease_manager::check(const lease_record_ptr& lease) {
-  if (lease->state() == lease_record::phase::held && time_.now() >= lease->deadline()) {
+void lease_manager::check(const lease_record_ptr& lease) { check(lease, time_.now()); }
+
+void lease_manager::check(const lease_record_ptr& lease, time_point now) {
+  if (lease->state() == lease_record::phase::held && now >= lease->deadline()) {
     lose(lease, deadline_reason(*lease));
   }
 }
@@ -280,13 +283,14 @@ void lease_manager::after_loss(const lease_record_ptr& lease) {
   // grace alone.
   const bool rests =
       lease->grace != duration::zero() && !lease->is_unused && lease->loss != loss_reason::ended_at_store;
-  end_at(lease, rests ? lease->deadline() + lease->margin + lease->grace : time_point{}, nullptr);
+  end_at(lease, rests ? lease->deadline() + lease->margin + lease->grace : time_point{}, time_.now(),
+         nullptr);
 }
 
 void lease_manager::close() {
   for (const lease_record_ptr& lease : keeper_.all()) {
     lose(lease, loss_reason::client_closed);
-    end_for_user(lease, nullptr);
+    end_for_user(lease, time_.now(), nullptr);
   }
 }
 

@@ -86,13 +86,16 @@ class lease_manager {
   [[nodiscard]] bool is_observed() const noexcept { return journal_ != nullptr && journal_->is_observed(); }
   [[nodiscard]] lease_record_ptr find(const owner_id& owner) const;
   [[nodiscard]] lease_record_ptr begin(const store::claim& claim, const store::granted& grant,
-                                       duration waited);
+                                       store::time_point began);
+  void check(const lease_record_ptr& lease, store::time_point now);
   void look_for_request(const owner_id& owner);
   void take_request(const lease_record_ptr& lease, const lock_state& from);
   void lose(const lease_record_ptr& lease, loss_reason reason);
   void forget(const lease_record_ptr& lease);
-  void end_for_user(const lease_record_ptr& lease, store::handler<store::released> done);
-  void end_at(const lease_record_ptr& lease, store::time_point until, store::handler<store::released> done);
+  void end_for_user(const lease_record_ptr& lease, store::time_point now,
+                    store::handler<store::released> done);
+  void end_at(const lease_record_ptr& lease, store::time_point until, store::time_point now,
+              store::handler<store::released> done);
 
   store::scheduler& time_;
   store::port& port_;

@@ -149,7 +149,7 @@ void driver::renew(std::vector<store::hold> holds, store::time_point answer_by,
 }
 
 void driver::release(store::hold hold, store::time_point give_up, store::handler<store::released> done) {
-  expire_at(std::move(hold), {}, give_up, std::move(done));
+  ask(tickets::ending{std::move(hold)}, give_up, std::move(done));
 }
 
 void driver::expire_at(store::hold hold, store::time_point until, store::time_point give_up,

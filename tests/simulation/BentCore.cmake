@@ -105,8 +105,8 @@ bend(driver.hpp
 
 # A release that has not got through at once is given up.
 bend(driver.cpp
-  FROM [=[  expire_at(std::move(hold), {}, give_up, std::move(done));]=]
-  TO [=[  expire_at(std::move(hold), {}, is_bent(mutant::release_not_repeated) ? time_.now() : give_up, std::move(done));]=])
+  FROM [=[  ask(tickets::ending{std::move(hold)}, give_up, std::move(done));]=]
+  TO [=[  ask(tickets::ending{std::move(hold)}, is_bent(mutant::release_not_repeated) ? time_.now() : give_up, std::move(done));]=])
 
 # Of several claims in one request each takes the answer of another.
 bend(driver.cpp
@@ -187,9 +187,9 @@ bend(lease_manager.cpp
 
 # A release waits for the grace, too.
 bend(lease_manager.cpp
-  FROM [=[  if (until <= time_.now()) return port_.release(]=]
-  TO [=[  if (until <= time_.now() && is_bent(mutant::grace_delays_release)) until = time_.now() + lease->grace;
-  if (until <= time_.now()) return port_.release(]=])
+  FROM [=[  if (until <= now) return port_.release(]=]
+  TO [=[  if (until <= now && is_bent(mutant::grace_delays_release)) until = now + lease->grace;
+  if (until <= now) return port_.release(]=])
 
 # A set that waits keeps the names after the one that it waits for.
 bend(set_claims.cpp
