@@ -35,7 +35,7 @@ class table::execution {
     const store::claim& wanted = *r.claim;
     const std::int64_t capacity = store::capacity_of(wanted);
     const std::int64_t weight = store::weight_of(wanted);
-    named& n = names_.try_emplace(wanted.name, named{0, 0, capacity, {}}).first->second;
+    named& n = names_[wanted.name];
     if (n.capacity != capacity && in_use(n)) return tickets::other_capacity{n.capacity};
     const std::uint64_t token = std::max(n.token + 1, static_cast<std::uint64_t>(wall_us_));
     tickets::place at = place_of(n, token);
