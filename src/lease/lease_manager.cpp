@@ -43,7 +43,7 @@ std::shared_ptr<const std::string> as_released(const std::string& metadata) {
 
 /// A claim, from its start to its lease. When it ends, by its answer or withdrawn, nothing refers to it any
 /// more: neither the timer nor the port.
-class lease_manager::claiming final : public operation, public std::enable_shared_from_this<claiming> {
+class lease_manager::claiming final : public operation {
  public:
   claiming(lease_manager& of, op_id id, store::claim_ptr claim, store::handler<taken> done)
       : of_{of}, id_{id}, claim_{std::move(claim)}, done_{std::move(done)}, began_{of.time_.now()} {}
@@ -61,7 +61,7 @@ class lease_manager::claiming final : public operation, public std::enable_share
 
  private:
   void time_is_up() {
-    const auto self = shared_from_this();
+    const auto self = of_.operations_.remove(id_);  // the answer to a request that is taken back ends it, too
     auto error = of_.port_.error_now(claim_->owner);
     if (done_) withdraw(error ? std::move(*error) : others_hold(*claim_));
   }
@@ -87,9 +87,8 @@ class lease_manager::claiming final : public operation, public std::enable_share
 
   void end(taken&& result) {
     if (!done_) return;
-    const auto self = shared_from_this();
     const auto done = std::exchange(done_, nullptr);
-    of_.operations_.remove(id_);
+    const auto self = of_.operations_.remove(id_);  // null: whoever cancels it has it
     of_.time_.cancel(std::exchange(timer_, 0));
     if (const auto* const reason = std::get_if<failure>(&result); reason != nullptr && !is_unasked_) {
       report_unsuccessful(of_.journal_, *claim_, waited(), *reason, is_withdrawn_);

@@ -33,8 +33,8 @@ class operations {
  public:
   [[nodiscard]] op_id next_id() { return ++last_; }
   void add(op_id id, std::shared_ptr<operation> started) { all_.add(id, std::move(started)); }
-  /// An operation has ended. One that is cancelled is not among them any more.
-  void remove(op_id id) { static_cast<void>(all_.take_out(id)); }
+  /// An operation has ended. \return it; null: it was cancelled, and is not among them any more.
+  std::shared_ptr<operation> remove(op_id id) { return all_.take_out(id); }
 
   /// Has no effect on an operation that has ended.
   void cancel(op_id id, failure reason) {
