@@ -45,7 +45,7 @@ std::shared_ptr<const std::string> as_released(const std::string& metadata) {
 /// more: neither the timer nor the port.
 class lease_manager::claiming final : public operation {
  public:
-  claiming(lease_manager& of, op_id id, store::claim_ptr claim, store::handler<taken> done)
+  claiming(lease_manager& of, op_id id, store::claim_ptr&& claim, store::handler<taken>&& done)
       : of_{of}, id_{id}, claim_{std::move(claim)}, done_{std::move(done)}, began_{of.time_.now()} {}
 
   void start(std::optional<time_point> limit) {
@@ -176,7 +176,7 @@ void lease_manager::forget(const lease_record_ptr& lease) {
 
 /// Ends the hold by the will of its user. If that comes sooner than the lock may be free, the name rests.
 void lease_manager::end_for_user(const lease_record_ptr& lease, time_point now,
-                                 store::handler<store::released> done) {
+                                 store::handler<store::released>&& done) {
   const time_point until = lease->is_unused ? time_point{} : lease->rests_until();
   if (until > now && lease->mode() == mode::exclusive) {
     // For people alone: what becomes of it does not matter. Before the last renewal, so that a caller who has
@@ -190,7 +190,7 @@ void lease_manager::end_for_user(const lease_record_ptr& lease, time_point now,
 /// Ends the hold at the store; at once if that time has passed. A last renewal has a shorter time than the
 /// others, and an ordinary one that was carried out later would extend the hold by a whole ttl.
 void lease_manager::end_at(const lease_record_ptr& lease, time_point until, time_point now,
-                           store::handler<store::released> done) {
+                           store::handler<store::released>&& done) {
   // By then a whole ttl has passed at the store since the last renewal that may have reached it.
   const time_point give_up = std::max(lease->deadline(), now) + lease->hold.ttl;
   if (!done) done = [](store::released) {};

@@ -93,9 +93,9 @@ class lease_manager {
   void lose(const lease_record_ptr& lease, loss_reason reason);
   void forget(const lease_record_ptr& lease);
   void end_for_user(const lease_record_ptr& lease, store::time_point now,
-                    store::handler<store::released> done);
+                    store::handler<store::released>&& done);
   void end_at(const lease_record_ptr& lease, store::time_point until, store::time_point now,
-              store::handler<store::released> done);
+              store::handler<store::released>&& done);
 
   store::scheduler& time_;
   store::port& port_;

@@ -54,7 +54,7 @@ driver::~driver() {
 }
 
 template <class Machine, class Result, class... Arguments>
-void driver::start(store::handler<Result> done, const owner_id& claimant, Arguments&&... of_machine) {
+void driver::start(store::handler<Result>&& done, const owner_id& claimant, Arguments&&... of_machine) {
   running_.push_back(std::make_unique<operation_of<Machine, Result>>(std::move(done),
                                                                      std::forward<Arguments>(of_machine)...));
   operation& op = *running_.back();
@@ -70,7 +70,7 @@ void driver::start(store::handler<Result> done, const owner_id& claimant, Argume
 }
 
 template <class Question, class Result>
-void driver::ask(Question&& question, const tickets::limits& until, store::handler<Result> done) {
+void driver::ask(Question&& question, const tickets::limits& until, store::handler<Result>&& done) {
   start<tickets::call<Question>>(std::move(done), {}, std::move(question), retry_policy{}, until);
 }
 
@@ -178,12 +178,13 @@ void driver::list(bool idle, store::time_point give_up, store::handler<store::li
 
 void driver::force_release(std::string name, std::optional<fencing_token> token, store::time_point give_up,
                            store::handler<store::forced> done) {
-  inspect(name, 0, give_up, [this, name, token, give_up, done = std::move(done)](store::inspected answer) {
-    if (auto* reason = std::get_if<failure>(&answer)) return done(std::move(*reason));
-    auto holds = tickets::forcing::of(name, std::get<std::optional<lock_state>>(answer), token);
-    if (!holds) return done(std::size_t{0});
-    ask(std::move(*holds), give_up, done);
-  });
+  inspect(name, 0, give_up,
+          [this, name, token, give_up, done = std::move(done)](store::inspected answer) mutable {
+            if (auto* reason = std::get_if<failure>(&answer)) return done(std::move(*reason));
+            auto holds = tickets::forcing::of(name, std::get<std::optional<lock_state>>(answer), token);
+            if (!holds) return done(std::size_t{0});
+            ask(std::move(*holds), give_up, std::move(done));
+          });
 }
 
 void driver::request_release(std::string name, std::optional<fencing_token> token, std::string reason,

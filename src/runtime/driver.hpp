@@ -69,10 +69,10 @@ class driver final : public store::port {
   /// Makes a machine, and starts it.
   /// \param claimant empty: it is no claim.
   template <class Machine, class Result, class... Arguments>
-  void start(store::handler<Result> done, const owner_id& claimant, Arguments&&... of_machine);
+  void start(store::handler<Result>&& done, const owner_id& claimant, Arguments&&... of_machine);
   /// Starts the machine of one request, or of several.
   template <class Question, class Result>
-  void ask(Question&& question, const tickets::limits& until, store::handler<Result> done);
+  void ask(Question&& question, const tickets::limits& until, store::handler<Result>&& done);
 
   /// Memory that runs out here ends the process; see docs/guarantees.md.
   void feed(operation& op, const store::event<tickets::reply>& e) noexcept;

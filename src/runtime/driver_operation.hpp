@@ -54,7 +54,7 @@ template <class Machine, class Result>
 class driver::operation_of final : public operation {
  public:
   template <class... Arguments>
-  explicit operation_of(store::handler<Result> done, Arguments&&... of_machine)
+  explicit operation_of(store::handler<Result>&& done, Arguments&&... of_machine)
       : machine_{std::forward<Arguments>(of_machine)...}, user_{std::move(done)} {}
 
   store::wishes<tickets::request> resume(store::time_point now, std::uint64_t random,
