@@ -257,17 +257,20 @@ void event_loop::lock() HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {
 }
 
 void event_loop::unlock(bool drives) noexcept HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {
-  std::optional<deferred> actions;
-  if (!deferred_.empty()) actions = std::exchange(deferred_, {});
+  if (!deferred_.empty()) return unlock_and_catch_up(drives);
   owner_.store({}, std::memory_order_relaxed);
   mutex_.unlock();
-  if (actions) {
-    for (auto& action : actions->signals) io_->signals.post(std::move(action));
-    for (auto& action : actions->callbacks) call_back(std::move(action));
-  }
-  if (!drives && kicks_.load(std::memory_order_acquire)) kick_();
-  if (!actions) return;
-  for (const auto& action : actions->here) action();
+  kick(drives);
+}
+
+void event_loop::unlock_and_catch_up(bool drives) noexcept HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {
+  deferred actions = std::exchange(deferred_, {});
+  owner_.store({}, std::memory_order_relaxed);
+  mutex_.unlock();
+  for (auto& action : actions.signals) io_->signals.post(std::move(action));
+  for (auto& action : actions.callbacks) call_back(std::move(action));
+  kick(drives);
+  for (const auto& action : actions.here) action();
 }
 
 }  // namespace holdfast::runtime

@@ -90,6 +90,10 @@ class HOLDFAST_CAPABILITY("core lock") event_loop final : public store::schedule
   /// Unlocks, then does what was deferred.
   /// \param drives see core_lock.
   void unlock(bool drives) noexcept HOLDFAST_RELEASE();
+  void unlock_and_catch_up(bool drives) noexcept HOLDFAST_RELEASE();
+  void kick(bool drives) const {
+    if (!drives && kicks_.load(std::memory_order_acquire)) kick_();
+  }
   void fire() noexcept HOLDFAST_EXCLUDES(this);
 
   events::journal journal_;
