@@ -52,7 +52,7 @@ void keeper::add(const lease_record_ptr& lease, const store::granted& grant) {
 
 void keeper::remove(const lease_record_ptr& lease) {
   if (!lease->schedule.kept) return;
-  agenda_.erase({lease->schedule.attention, lease});
+  agenda_.erase(lease);
   lease->schedule.kept = false;
 }
 
@@ -94,12 +94,7 @@ void keeper::run_postponed(const lease_record_ptr& lease) {
   found.mapped().action();
 }
 
-std::vector<lease_record_ptr> keeper::all() const {
-  std::vector<lease_record_ptr> leases;
-  leases.reserve(agenda_.size());
-  for (const auto& [when, lease] : agenda_) leases.push_back(lease);
-  return leases;
-}
+std::vector<lease_record_ptr> keeper::all() const { return {agenda_.begin(), agenda_.end()}; }
 
 void keeper::confirm(const lease_record_ptr& lease, time_point valid_from) {
   const duration ttl = lease->ttl();
@@ -134,22 +129,21 @@ void keeper::extend() {
 }
 
 void keeper::plan(const lease_record_ptr& lease, time_point renew_at) {
-  auto place = agenda_.extract({lease->schedule.attention, lease});
+  auto place = agenda_.extract(lease);
   lease->schedule.renew_at = renew_at;
   lease->schedule.attention =
       std::min<time_point>({renew_at, lease->deadline() - lead(*lease), lease->schedule.late_at});
   if (place) {
-    place.value().first = lease->schedule.attention;
     agenda_.insert(std::move(place));
   } else {
-    agenda_.emplace(lease->schedule.attention, lease);
+    agenda_.insert(lease);
   }
   if (lease->schedule.attention < armed_) arm();
 }
 
 void keeper::arm() {
   if (agenda_.empty()) return;
-  const time_point next = agenda_.begin()->first;
+  const time_point next = (*agenda_.begin())->schedule.attention;
   time_.cancel(timer_);
   timer_ = time_.at(next, [this] { tick(); });
   armed_ = next;
@@ -160,7 +154,7 @@ void keeper::tick() {
   const time_point now = time_.now();
   batch due;
   while (!agenda_.empty()) {
-    const lease_record_ptr lease = agenda_.begin()->second;
+    const lease_record_ptr lease = *agenda_.begin();
     if (now >= lease->deadline() - lead(*lease)) {
       lost_(lease, deadline_reason(*lease));  // which removes it
     } else if (now >= lease->schedule.late_at) {

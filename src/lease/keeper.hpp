@@ -59,12 +59,13 @@ class keeper {
 
  private:
   using batch = std::vector<lease_record_ptr>;
-  using appointment = std::pair<store::time_point, lease_record_ptr>;
-  /// Leases that are due at one moment are ordered by their numbers. By address, the order would differ from
-  /// run to run.
+  /// By the time of the next look. Leases that are due at one moment are ordered by their numbers. By
+  /// address, the order would differ from run to run.
   struct sooner {
-    bool operator()(const appointment& a, const appointment& b) const {
-      return a.first != b.first ? a.first < b.first : a.second->schedule.number < b.second->schedule.number;
+    bool operator()(const lease_record_ptr& a, const lease_record_ptr& b) const {
+      const auto& one = a->schedule;
+      const auto& other = b->schedule;
+      return one.attention != other.attention ? one.attention < other.attention : one.number < other.number;
     }
   };
 
@@ -94,7 +95,7 @@ class keeper {
   store::port& port_;
   on_loss lost_;
   events::journal* journal_ = nullptr;
-  std::set<appointment, sooner> agenda_;  // ordered by the time of the next look
+  std::set<lease_record_ptr, sooner> agenda_;  // while a lease is there, its `attention` does not change
   std::map<lease_record_ptr, postponed> postponed_;
   std::uint64_t last_number_ = 0;
   store::scheduler::timer timer_ = 0;

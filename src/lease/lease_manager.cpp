@@ -142,7 +142,7 @@ lease_record_ptr lease_manager::begin(const store::claim& claim, const store::gr
   lease->client = client_;
   lease->granted_at = time_.now();
   if (claim.at_least != duration::zero() || is_observed()) lease->metadata = claim.metadata;
-  by_owner_[claim.owner] = lease;
+  by_owner_.emplace(claim.owner, lease);
   keeper_.add(lease, grant);
   report_granted(journal_, *lease, std::chrono::duration_cast<duration>(lease->granted_at - began));
   return lease;

@@ -146,13 +146,13 @@ bend(keeper.cpp
 
 # What was given back is renewed.
 bend(keeper.cpp
-  FROM [=[  agenda_.erase({lease->schedule.attention, lease});]=]
+  FROM [=[  agenda_.erase(lease);]=]
   TO [=[  if (is_bent(mutant::keeper_outlives_unlock)) {
     time_.at(time_.now() + lease->ttl() / 3, [this, hold = lease->hold] {
       port_.renew({hold}, time_.now() + hold.ttl, [](const store::renewals&) {});
     });
   }
-  agenda_.erase({lease->schedule.attention, lease});]=])
+  agenda_.erase(lease);]=])
 
 # What had no answer once is never asked for again.
 bend(keeper.cpp
