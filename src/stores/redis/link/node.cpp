@@ -134,17 +134,17 @@ void node::read(short ready) {
 
 void node::read_all() {
   try {
-    std::vector<value> messages;
-    connection_.wire().read(buffer_, messages);
-    handle(std::move(messages));
+    messages_.clear();
+    connection_.wire().read(buffer_, messages_);
+    handle_messages();
   } catch (const parser::garbage& g) {
     throw connection_error{
         {errc::corrupt_store, std::string{"what the server sends is no RESP3: "} + g.what()}};
   }
 }
 
-void node::handle(std::vector<value> messages) {
-  const received all = match(std::move(messages));
+void node::handle_messages() {
+  const received all = match_messages();
   const bool demoted = interpret_replies();
   const bool missed = forget_channels(all.other_pushes);
   deliver(all.notifications, missed);
@@ -163,17 +163,17 @@ void node::handle(std::vector<value> messages) {
 
 /// Gives each reply to the first request in flight, and sorts the pushes. A subscription is answered by a
 /// push.
-node::received node::match(std::vector<value> messages) {
+node::received node::match_messages() {
   received all;
   auto line = connection_.lock();
   line.heard();
   const bool grants = !line->may_be_outdated() && !line->guard().pause_now();
   const std::uint64_t connection = grants ? line->number() : 0;
-  for (value& m : messages) {
-    ++messages_;
+  for (value& m : messages_) {
+    ++message_count_;
     if (m.is(value::kind::push) && !is_push_of(m, "ssubscribe")) {
       if (auto n = notification_in(m)) {
-        n->position = {connection, messages_};
+        n->position = {connection, message_count_};
         all.notifications.push_back(*n);
       } else {
         all.other_pushes.push_back(std::move(m));
@@ -185,7 +185,7 @@ node::received node::match(std::vector<value> messages) {
       all.surplus = true;
       break;
     }
-    first->replied_at = messages_;
+    first->replied_at = message_count_;
     first->replies.push_back(std::move(m));
     if (first->replies.size() >= first->replies_due) line.finish_first();
   }

@@ -137,8 +137,8 @@ class node final : private runtime::multiplexed_connection<wire>::protocol {
 
   // The reader:
   void read_all();
-  void handle(std::vector<value> messages);
-  [[nodiscard]] received match(std::vector<value> messages);
+  void handle_messages();
+  [[nodiscard]] received match_messages();
   [[nodiscard]] bool interpret_replies();
   void hear_ping(const value& reply);
   void deliver(const notifications& received, bool missed);
@@ -151,12 +151,13 @@ class node final : private runtime::multiplexed_connection<wire>::protocol {
   const owner_id client_;
   parent& parent_;
   guard_marker marker_;
-  bool was_connected_ = false;  // the connecting thread's
-  std::vector<value> early_;    // pushes that came while it connected: the connecting thread's
-  std::string former_;          // ends the former connection: the reader's, then the connecting thread's
-  std::string known_marker_;    // likewise
-  std::vector<char> buffer_;    // the reader's
-  std::uint64_t messages_ = 0;  // read since it was first connected: the reader's
+  bool was_connected_ = false;       // the connecting thread's
+  std::vector<value> early_;         // pushes that came while it connected: the connecting thread's
+  std::string former_;               // ends the former connection: the reader's, then the connecting thread's
+  std::string known_marker_;         // likewise
+  std::vector<char> buffer_;         // the reader's
+  std::vector<value> messages_;      // those that were read last: the reader's
+  std::uint64_t message_count_ = 0;  // since it was first connected: the reader's
   runtime::multiplexed_connection<wire> connection_;
   key_tracking tracking_;  // under the core lock
 };
