@@ -69,6 +69,16 @@ struct handle::state {
     }
     return vacant;
   }
+  /// The oldest hold that was locked so; empty if there is none.
+  [[nodiscard]] std::optional<lease> take_out(mode locked_as) {
+    const annotated::lock held{place.mutex};
+    const auto found = std::find_if(kept.begin(), kept.end(),
+                                    [&](const kept_lease& each) { return each.locked_as == locked_as; });
+    if (found == kept.end()) return std::nullopt;
+    std::optional<lease> taken{std::move(found->held)};
+    kept.erase(found);
+    return taken;
+  }
   /// The newest kept lease; null if there is none.
   [[nodiscard]] const lease* newest() const HOLDFAST_REQUIRES(place.mutex) {
     return kept.empty() ? nullptr : &kept.back().held;
@@ -159,15 +169,8 @@ void handle::unlock(mode m, std::ptrdiff_t count) noexcept {
   if (is_inherited()) return;
   state& s = *state_;
   for (; count > 0; --count) {
-    lease released;
-    {
-      const annotated::lock held{s.place.mutex};
-      const auto found =
-          std::find_if(s.kept.begin(), s.kept.end(), [&](const kept_lease& k) { return k.locked_as == m; });
-      if (found == s.kept.end()) return;
-      released = std::move(found->held);
-      s.kept.erase(found);
-    }
+    const auto released = s.take_out(m);
+    if (!released) return;
     // Wakes all of them, because the first to wake may have reached its time limit.
     s.place.unlocked.notify_all();
   }
