@@ -61,19 +61,19 @@ class table::execution {
   }
 
   tickets::reply operator()(const tickets::look& r) {
-    claim* const own = living(r, r.token.value());
+    named* const n = find_name(r.name);
+    claim* const own = living(n, r, r.token.value());
     if (own == nullptr) return tickets::nothing{};
     own->expires = now_ + r.ttl;
-    named& n = names_.at(r.name);
-    tickets::place at = place_of(n, r.token.value());
-    serve(n);
+    tickets::place at = place_of(*n, r.token.value());
+    serve(*n);
     return at;
   }
 
   tickets::reply operator()(const tickets::renew& r) {
     tickets::kept answer;
     for (const store::hold& h : r.holds) {
-      claim* const own = holding(h);
+      claim* const own = holding(find_name(h.name), h);
       answer.each.push_back(own != nullptr);
       if (own != nullptr) own->expires = now_ + h.ttl;
     }
@@ -81,15 +81,16 @@ class table::execution {
   }
 
   tickets::reply operator()(const tickets::downgrade& r) {
-    claim* const own = holding(r);
+    named* const n = find_name(r.name);
+    claim* const own = holding(n, r);
     if (own == nullptr) return tickets::nothing{};
     own->weight = 1;
-    serve(names_.at(r.name));
+    serve(*n);
     return tickets::done{};
   }
 
   tickets::reply operator()(const tickets::annotate& r) {
-    claim* const own = holding(r);
+    claim* const own = holding(find_name(r.name), r);
     if (own == nullptr) return tickets::nothing{};
     own->metadata = own->metadata && r.metadata
                         ? std::make_shared<const std::string>(with_request_of(*r.metadata, *own->metadata))
@@ -157,8 +158,7 @@ class table::execution {
     return found == names_.end() ? nullptr : &found->second;
   }
 
-  claim* living(const store::hold& h, std::uint64_t token) {
-    named* const n = find_name(h.name);
+  claim* living(named* n, const store::hold& h, std::uint64_t token) const {
     if (n == nullptr) return nullptr;
     const auto found = n->claims.find(token);
     const bool is_own = found != n->claims.end() && found->second.owner == h.owner;
@@ -166,9 +166,9 @@ class table::execution {
   }
 
   /// A waiting claim holds nothing, even if its owner was granted it before.
-  claim* holding(const store::hold& h) {
-    claim* const own = living(h, h.token.value());
-    return own != nullptr && h.token.value() <= names_.at(h.name).granted ? own : nullptr;
+  claim* holding(named* n, const store::hold& h) const {
+    claim* const own = living(n, h, h.token.value());
+    return own != nullptr && h.token.value() <= n->granted ? own : nullptr;
   }
 
   std::int64_t weight_held(const named& n) const {
@@ -236,10 +236,10 @@ class table::execution {
   }
 
   tickets::reply end(const store::hold& h, std::uint64_t token) {
-    if (living(h, token) == nullptr) return tickets::nothing{};
-    named& n = names_.at(h.name);
-    n.claims.erase(token);
-    serve(n);
+    named* const n = find_name(h.name);
+    if (living(n, h, token) == nullptr) return tickets::nothing{};
+    n->claims.erase(token);
+    serve(*n);
     return tickets::done{};
   }
 
