@@ -42,7 +42,7 @@ std::optional<lock_state> client::inspect(std::string_view name, std::size_t mos
   const lock_name checked{name};
   core_->require_open();
   auto state = detail::value_of(core_->wait<store::inspected>([&](const auto& with, auto done) {
-    with.store.inspect(checked.str(), most_waiters, with.give_up, std::move(done));
+    with.store.inspect(checked.str(), most_waiters, with.give_up(), std::move(done));
   }),
                                 "cannot inspect '" + checked.str() + "' on " + core_->url());
   if (state && state->waiters.size() > most_waiters) state->waiters.resize(most_waiters);
@@ -52,7 +52,7 @@ std::optional<lock_state> client::inspect(std::string_view name, std::size_t mos
 std::vector<lock_summary> client::list(bool idle) const {
   core_->require_open();
   return detail::value_of(core_->wait<store::listed>([&](const auto& with, auto done) {
-    with.store.list(idle, with.give_up, std::move(done));
+    with.store.list(idle, with.give_up(), std::move(done));
   }),
                           "cannot list the locks on " + core_->url());
 }
@@ -64,7 +64,7 @@ std::size_t end_by_force(detail::client_core& core, const lock_name& name,
   core.require_open();
   const std::string of_one = token ? " with token " + std::to_string(token->value()) : "";
   return detail::value_of(core.wait<store::forced>([&](const auto& with, auto done) {
-    with.store.force_release(name.str(), token, with.give_up, std::move(done));
+    with.store.force_release(name.str(), token, with.give_up(), std::move(done));
   }),
                           "cannot force the release of '" + name.str() + "'" + of_one + " on " + core.url());
 }

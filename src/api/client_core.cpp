@@ -150,8 +150,7 @@ void client_core::require_open() const {
 }
 
 client_core::engine client_core::parts_of_an_operation() {
-  const auto now = parts_->loop.now();
-  return {*parts_->leases, *parts_->sets, *parts_->driver, now, now + options_.locks().retry().limit()};
+  return {*parts_->leases, *parts_->sets, *parts_->driver, parts_->loop, options_.locks().retry().limit()};
 }
 
 void client_core::help(store::caller& blocked, duration limit) {

@@ -42,13 +42,15 @@ class client_core : public std::enable_shared_from_this<client_core> {
     lease_core::lease_manager& leases;
     lease_core::set_claims& sets;
     store::port& store;
-    store::time_point now;
-    store::time_point give_up;  // of what the store is asked
+    const store::scheduler& time;
+    duration patience;
 
+    /// Of what the store is asked.
+    [[nodiscard]] store::time_point give_up() const { return time.now() + patience; }
     /// The end of a wait of that length; empty: no end. A claim that does not wait needs none.
     [[nodiscard]] std::optional<store::time_point> end_of(std::optional<duration> limit) const {
       if (!limit || *limit == duration::zero()) return std::nullopt;
-      return now + *limit;
+      return time.now() + *limit;
     }
   };
 

@@ -52,7 +52,7 @@ struct election_handle::state {
   /// The question of who takes part, for client_core::wait and start.
   [[nodiscard]] auto look(std::size_t most_waiters) const {
     return [this, most_waiters](const client_core::engine& with, store::handler<store::inspected> done) {
-      with.store.inspect(pattern.name, most_waiters, with.give_up, std::move(done));
+      with.store.inspect(pattern.name, most_waiters, with.give_up(), std::move(done));
     };
   }
   [[nodiscard]] std::optional<lock_state> read(std::size_t most_waiters) const {

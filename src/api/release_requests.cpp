@@ -40,7 +40,7 @@ struct release_question {
   }
 
   void operator()(const client_core::engine& with, store::handler<store::notified> done) const {
-    with.store.request_release(name, token, reason, with.give_up, std::move(done));
+    with.store.request_release(name, token, reason, with.give_up(), std::move(done));
   }
 };
 
