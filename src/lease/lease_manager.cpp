@@ -89,7 +89,7 @@ class lease_manager::claiming final : public operation {
     if (!done_) return;
     const auto done = std::exchange(done_, nullptr);
     const auto self = of_.operations_.remove(id_);  // null: whoever cancels it has it
-    of_.time_.cancel(std::exchange(timer_, 0));
+    if (timer_ != 0) of_.time_.cancel(std::exchange(timer_, 0));
     if (const auto* const reason = std::get_if<failure>(&result); reason != nullptr && !is_unasked_) {
       report_unsuccessful(of_.journal_, *claim_, waited(), *reason, is_withdrawn_);
     }

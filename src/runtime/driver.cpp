@@ -230,7 +230,8 @@ void driver::abandon() {
 void driver::feed(operation& op, const store::event<reply>& e) noexcept {
   auto wants = op.resume(time_.now(), time_.random(), e);
   if (journal_ != nullptr) op.report(*journal_);
-  if (wants.wake_at || wants.send || wants.finished) time_.cancel(std::exchange(op.timer, 0));
+  if (op.timer != 0 && (wants.wake_at || wants.send || wants.finished))
+    time_.cancel(std::exchange(op.timer, 0));
   if (wants.wake_at) op.timer = time_.at(*wants.wake_at, [this, &op] { on_time(op); });
   if (wants.send) {
     ++op.replies_due;
