@@ -48,6 +48,7 @@ class port {
   /// One request for all holds. Waits for the answer no longer than until `answer_by`.
   virtual void renew(std::vector<hold> holds, time_point answer_by, handler<renewals> done) = 0;
   /// Retries until the store confirms, or until `give_up`, when the ttl has surely ended the hold.
+  /// \param done may be empty, likewise that of `expire_at`.
   virtual void release(store::hold hold, time_point give_up, handler<released> done) = 0;
   /// Leaves the hold to the store until `until`: nobody renews it any more. Retries as `release` does.
   virtual void expire_at(store::hold hold, time_point until, time_point give_up, handler<released> done) = 0;

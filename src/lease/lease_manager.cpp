@@ -193,7 +193,6 @@ void lease_manager::end_at(const lease_record_ptr& lease, time_point until, time
                            store::handler<store::released>&& done) {
   // By then a whole ttl has passed at the store since the last renewal that may have reached it.
   const time_point give_up = std::max(lease->deadline(), now) + lease->hold.ttl;
-  if (!done) done = [](store::released) {};
   if (until <= now) return port_.release(lease->hold, give_up, std::move(done));
   keeper_.after_renewals(lease, [this, lease, until, give_up, done = std::move(done)] {
     port_.expire_at(lease->hold, until, give_up, done);

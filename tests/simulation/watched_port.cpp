@@ -66,7 +66,7 @@ void watched_port::release(store::hold hold, store::time_point give_up,
     if (outcome == store::released::unknown && could_try_again) {
       around_.in.violated("a release was given up while it could be tried again: " + owner.hex());
     }
-    done(outcome);
+    if (done) done(outcome);
   });
   require_gone(owner);
 }
@@ -82,7 +82,7 @@ void watched_port::expire_at(store::hold hold, store::time_point until, store::t
         !around_.account.may_have(hold)) {
       around_.in.violated("a hold that has to rest is not at the store: " + hold.owner.hex());
     }
-    done(outcome);
+    if (done) done(outcome);
   });
   around_.in.after(std::max<true_clock::duration>(end - since, 0ns) + next_try,
                    [a = &around_, at = &host_, life = host_.life(), since, owner = hold.owner] {
