@@ -150,7 +150,7 @@ void quorum_link::take_back(std::uint64_t request) {
 quorum_link::on_reply quorum_link::awaiting(on_reply handler) {
   auto awaited = std::make_shared<runtime::awaited_reply>(reader().expect_reply());
   const std::uint64_t request = handler.request;
-  on_reply counted{[awaited = std::move(awaited), handler = std::move(handler)](outcome o) {
+  on_reply counted{[awaited = std::move(awaited), handler = std::move(handler)](outcome&& o) {
     awaited->reset();
     handler(std::move(o));
   }};

@@ -43,7 +43,7 @@ void rounds::send_to(std::size_t server, ballots::request r, on_reply done) {
     last_ending_ = sent;
   }
   const std::uint64_t request = done.request;
-  on_reply noted{[this, server, sent, ends, done = std::move(done), alive = alive_](outcome o) {
+  on_reply noted{[this, server, sent, ends, done = std::move(done), alive = alive_](outcome&& o) {
     if (!*alive) return;
     note_answer(server, sent, o);
     done(std::move(o));  // which may send another withdrawal
