@@ -90,7 +90,7 @@ std::string kind_of(std::int64_t capacity) {
 /// others before, to a look.
 acquisition::step acquisition::deny(time_point now, std::uint64_t random, const reply& r) {
   if (const auto* other = std::get_if<other_capacity>(&r)) {
-    maybe_there_ = false;
+    --claims_;
     return fail(now,
                 {errc::wrong_type, "the name is in use as " + kind_of(other->capacity) + ", and " +
                                        kind_of(store::capacity_of(*claim_)) +
@@ -98,7 +98,7 @@ acquisition::step acquisition::deny(time_point now, std::uint64_t random, const 
                                        "any more: until then end its users, or take another name"});
   }
   if (const auto* pause = std::get_if<paused>(&r)) {
-    if (state_ == state::asking) maybe_there_ = false;
+    if (state_ == state::asking) --claims_;
     if (!stands_by()) return fail(now, pause->reason);
     trouble_ = {pause->reason, trouble::paused};
     return wake(now + pause_.next(random));
@@ -203,10 +203,7 @@ acquisition::step acquisition::on_error(time_point now, std::uint64_t random, co
     // The claim may be in the queue by now, or even hold. Only the store knows: never guess.
     state_ = state::finding;
   }
-  if (state_ == state::asking && !t.maybe_executed) {
-    maybe_there_ = false;
-    --claims_;
-  }
+  if (state_ == state::asking && !t.maybe_executed) --claims_;
   const time_point next = now + pause_.next(random);
   if (state_ == state::leaving) return leave(now);
   if (state_ == state::withdrawing) {
@@ -226,7 +223,7 @@ acquisition::step acquisition::on_error(time_point now, std::uint64_t random, co
   if (t.retryable && next <= silent_since_.value_or(now) + tries) return wake(next);
   if (stands_by() && may_pass(reason)) return wake(next);
   // A claim that is in the queue may be granted there by whoever releases, until it is withdrawn.
-  const bool may_hold = state_ == state::finding || (state_ == state::looking && reason.code != errc::closed);
+  const bool may_hold = claims_ > 0 && (state_ != state::looking || reason.code != errc::closed);
   if (!may_hold || t.granted) return fail(now, reason);
   return fail(now, doubtful("the claim may have been granted, and is withdrawn in the background", reason));
 }
@@ -293,7 +290,7 @@ std::optional<failure> acquisition::error_at(time_point now) const {
   const failure reason = trouble_
                              ? trouble_->reason
                              : failure{errc::unavailable, "the store did not answer within the wait limit"};
-  return maybe_there_ ? doubtful(may_still_be_granted, reason) : reason;
+  return claims_ > 0 ? doubtful(may_still_be_granted, reason) : reason;
 }
 
 /// The end of the wait for the answer to the last request. The last of many tries, too, has time for its
@@ -326,7 +323,6 @@ acquisition::step acquisition::ask(time_point now, std::uint64_t random) {
   doubts_ = 0;
   early_ = {};  // what the store answers from here on is newer
   first_ = false;
-  maybe_there_ = true;
   ++claims_;
   return send(now, state::asking, acquire{claim_, proof_});
 }
@@ -337,7 +333,7 @@ acquisition::step acquisition::look(time_point now) {
 }
 
 acquisition::step acquisition::leave(time_point now) {
-  if (!maybe_there_) return over();
+  if (claims_ <= 0) return over();
   // From now, not from the last request: that may be carried out long after it was sent, while this process
   // is paused.
   if (state_ != state::withdrawing) withdraws_since_ = now;

@@ -96,11 +96,10 @@ class acquisition {
   state state_ = state::asking;
   progress progress_ = progress::none;
   bool in_flight_ = false;
-  bool maybe_there_ = false;  // the claim may be at the store
-  bool first_ = false;        // a notification said that nobody waits before it
-  int claims_ = 0;            // that may be at the store: a request may be carried out after the next
-  fencing_token token_;       // of the place in the queue; zero until known
-  std::uint64_t proof_ = 0;   // of that place
+  bool first_ = false;       // a notification said that nobody waits before it
+  int claims_ = 0;           // that may be at the store: a request may be carried out after the next
+  fencing_token token_;      // of the place in the queue; zero until known
+  std::uint64_t proof_ = 0;  // of that place
   store::stream_position answered_at_;  // about that place, the last
   /// Notifications that came while a request was under way, whose reply may be older than they are.
   struct early_notifications {

@@ -268,11 +268,19 @@ TEST(acquisition_errors, does_not_retry_what_will_not_pass) {
   EXPECT_EQ(task_of(s), task::withdraw);
 }
 
-TEST(acquisition_errors, does_not_remember_the_doubts_of_a_settled_try) {
-  stepper it = finding();
-  it.reply(tickets::nothing{});  // asks again
-  it.fail(retryable);            // surely not carried out
-  EXPECT_TRUE(it.cancel().finished) << "nothing of it is at the store";
+TEST(acquisition_errors, remembers_a_try_that_was_not_there_yet) {
+  stepper cancelled = finding();
+  cancelled.reply(tickets::nothing{});  // asks again
+  cancelled.fail(retryable);            // surely not carried out
+  EXPECT_EQ(task_of(cancelled.cancel()), task::withdraw)
+      << "the first request may be carried out after the look for it";
+  EXPECT_TRUE(cancelled.reply(tickets::nothing{}).finished);
+
+  stepper failed = finding();
+  failed.reply(tickets::nothing{});
+  const auto s = failed.fail(permanent);
+  EXPECT_EQ(failure_of(s), errc::unknown_outcome);
+  EXPECT_EQ(task_of(s), task::withdraw);
 }
 
 }  // namespace

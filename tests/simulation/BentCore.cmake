@@ -19,8 +19,8 @@ bend(acquisition.cpp
   TO [=[  const bool maybe_executed = t.maybe_executed && !is_bent(mutant::timeout_means_no);
   if (state_ == state::asking && (maybe_executed || t.granted)) {]=])
 bend(acquisition.cpp
-  FROM [=[  if (state_ == state::asking && !t.maybe_executed) {]=]
-  TO [=[  if (state_ == state::asking && !maybe_executed) {]=])
+  FROM [=[  if (state_ == state::asking && !t.maybe_executed) --]=]
+  TO [=[  if (state_ == state::asking && !maybe_executed) --]=])
 
 # Who waits relies on the notification that its turn has come.
 bend(acquisition.cpp
