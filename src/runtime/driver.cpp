@@ -113,11 +113,11 @@ void driver::send_together(std::span<sent_request> all) {
     }
     tickets::request joint = joint_of(part);
     auto sent = std::make_shared<const std::vector<sent_request>>(part.begin(), part.end());
-    ++last_request_;
-    for (const sent_request& each : part) each.by->request = last_request_;
+    const std::uint64_t number = number_of(joint);
+    for (const sent_request& each : part) each.by->request = number;
     tickets::link::on_reply done{
         [this, sent = std::move(sent)](const tickets::link::outcome& o) { on_joint_reply(*sent, o); }};
-    done.request = last_request_;
+    done.request = number;
     link_.send(std::move(joint), std::move(done));
   }
 }
@@ -290,9 +290,14 @@ bool driver::take_back(const operation& op) {
   return std::exchange(taking_back_, outer) != &op;
 }
 
+/// A release is sent late rather than never: what it ends may last as long as a session.
+std::uint64_t driver::number_of(const tickets::request& request) {
+  return tickets::is_release(request) ? 0 : ++last_request_;
+}
+
 void driver::send(operation& op, tickets::request&& request) {
   tickets::link::on_reply done{[this, &op](tickets::link::outcome&& o) { on_reply(op, std::move(o)); }};
-  done.request = op.request = ++last_request_;
+  done.request = op.request = number_of(request);
   link_.send(std::move(request), std::move(done));
 }
 

@@ -78,6 +78,7 @@ class driver final : public store::port {
   void feed(operation& op, const store::event<tickets::reply>& e) noexcept;
   void on_time(operation& op);
   [[nodiscard]] bool take_back(const operation& op);
+  [[nodiscard]] std::uint64_t number_of(const tickets::request& request);
   void send(operation& op, tickets::request&& request);
   void on_reply(operation& op, tickets::link::outcome&& o) noexcept;
   /// A request, and which operation waits for its reply.
