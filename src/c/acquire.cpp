@@ -151,7 +151,9 @@ class acquisition final : public detail::completion {
  public:
   acquisition(std::shared_ptr<ends> to, std::uint64_t tag, const wish& wanted)
       : operation{std::make_shared<started>(std::move(to), tag)}, timeout_{wanted.timeout()} {
-    if (wanted.stop.stop_possible()) stop = std::make_shared<cancelling>(wanted.stop);
+    if (!wanted.stop.stop_possible()) return;
+    stop = std::make_shared<cancelling>();
+    stop->listen_to(wanted.stop);
   }
   void complete(detail::outcome ended) noexcept override {
     if (ended.code) return operation->end(ended.code, ended.detail);

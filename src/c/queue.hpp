@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <system_error>
@@ -67,8 +68,10 @@ class started {
 /// who starts the operation and the operation share it.
 class cancelling : public std::enable_shared_from_this<cancelling> {
  public:
-  explicit cancelling(const std::stop_token& stop) : stopped_{stop, [this] { request(); }} {}
-
+  /// Once, by whoever shares it already: a request may come before this returns.
+  void listen_to(const std::stop_token& stop) {
+    stopped_.emplace(stop, [this] { request(); });
+  }
   void begin(detail::pending operation) {
     bool is_late = false;
     {
@@ -96,7 +99,7 @@ class cancelling : public std::enable_shared_from_this<cancelling> {
   std::mutex mutex_;
   bool is_requested_ = false;
   detail::pending operation_;
-  std::stop_callback<std::function<void()>> stopped_;  // last: it uses the others
+  std::optional<std::stop_callback<std::function<void()>>> stopped_;  // last: it uses the others
 };
 
 }  // namespace holdfast::c

@@ -518,6 +518,26 @@ TEST_P(from_c, starts_operations_and_takes_their_ends_from_a_queue) {
             HOLDFAST_OK);
 }
 
+TEST_P(from_c, may_be_stopped_while_it_starts) {
+  const auto one = open_c();
+  const auto queue = open_queue();
+  for (std::uint64_t tag = 1; tag <= 200; ++tag) {
+    const auto stop = making<stop_ptr>([](holdfast_stop** out, char** text) {
+                        return holdfast_stop_create(out, text);
+                      }).second;
+    {
+      const std::jthread stopping{[&] { holdfast_stop_request(stop.get()); }};
+      EXPECT_EQ(start(one, {{exclusive_spec("stock")}, HOLDFAST_FOREVER, stop.get()}, queue, tag),
+                HOLDFAST_OK);
+    }
+    const auto end = next_of(queue);
+    EXPECT_EQ(end.tag, tag);
+    EXPECT_EQ(end.lease == nullptr, end.result == HOLDFAST_ERR_CANCELLED) << end.result;
+  }
+  EXPECT_TRUE(look().sees_holders("stock", 0));
+  EXPECT_TRUE(look().sees_waiters("stock", 0));
+}
+
 TEST_P(from_c, ends_started_waits_and_releases_what_nobody_takes) {
   mutex stock{bystander(), "stock"};
   stock.lock();
