@@ -45,7 +45,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
     const store::scheduler& time;
     duration patience;
 
-    /// Of what the store is asked.
+    /// The end of the wait for an answer of the store.
     [[nodiscard]] store::time_point give_up() const { return time.now() + patience; }
     /// The end of a wait of that length; empty: no end. A claim that does not wait needs none.
     [[nodiscard]] std::optional<store::time_point> end_of(std::optional<duration> limit) const {

@@ -60,8 +60,8 @@ class HOLDFAST_EXPORT completion {
   completion& operator=(const completion&) = delete;
   virtual ~completion();
   virtual void complete(outcome ended) noexcept = 0;
-  /// Of the library's own, which runs no user code: `complete` is called by whatever thread has the end, also
-  /// by a blocked caller's. See client_core::start.
+  /// Whether it is the library's own and runs no user code. Then whatever thread has the end calls
+  /// `complete`, also a blocked caller's. See client_core::start.
   [[nodiscard]] virtual bool is_internal() const noexcept { return false; }
 };
 
