@@ -322,7 +322,21 @@ def test_a_database_that_is_not_there(tmp_path):
 def test_a_wait_under_gevent_blocks_its_greenlet_alone(tmp_path):
     pytest.importorskip("gevent")
     program = [sys.executable, "-c", GREENLETS, f"sqlite:{tmp_path}/locks.db"]
-    assert subprocess.run(program, check=True, stdout=subprocess.PIPE, text=True).stdout == "[0, 1, 2] True True 0\n"
+    run = subprocess.run(program, check=True, stdout=subprocess.PIPE, text=True, timeout=300)
+    assert run.stdout == "[0, 1, 2] True True 0\n"
+
+
+@pytest.mark.skipif("sqlite" not in stores, reason="one store is enough")
+def test_waits_at_one_time_leave_few_descriptors(locks, name):
+    lock = locks.mutex(name)
+    threads = [threading.Thread(target=lambda: lock.acquire().release()) for _ in range(40)]
+    with lock:
+        for thread in threads:
+            thread.start()
+        queued(locks, name, len(threads))
+    for thread in threads:
+        thread.join()
+    assert 0 < len(holdfast_locks._threads._idle) <= 8
 
 
 def test_options_of_a_lock_are_beside_those_of_the_client(url, name):
@@ -347,6 +361,7 @@ GREENLETS = """
 from gevent import monkey; monkey.patch_all()
 import sys, gevent, holdfast_locks
 
+holdfast_locks._threads._PATIENCE_MS = 3600000  # a wait in C would keep its holder from running
 locks = holdfast_locks.Client(sys.argv[1])
 lock = locks.mutex("name")
 order = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import select
 import threading
-from types import TracebackType
+from types import BuiltinFunctionType, TracebackType
 from typing import Any, TypeVar
 
 from . import _base, _core
@@ -17,10 +17,16 @@ from ._native import ffi, lib
 # How long a call waits in C, where it reads the answer itself. No signal is handled meanwhile.
 _PATIENCE_MS = 5
 
-# Queues that no call waits with at this moment. A signal handler may acquire a lock while its thread waits for another,
-# so that a thread does not have one of its own.
+# Queues that no call waits with at this moment, few of them, since each has a descriptor. A signal handler may acquire a
+# lock while its thread waits for another, so that a thread does not have one of its own.
 _idle: list[tuple[Queue, Any]] = []
+_MOST_IDLE = 8
 os.register_at_fork(after_in_child=_idle.clear)
+
+
+def _patience_ms() -> int:
+    """None where gevent has put its own poll in place of the kernel's: a wait in C would stop all greenlets."""
+    return _PATIENCE_MS if isinstance(select.poll, BuiltinFunctionType) else 0
 
 
 def _run(operation: Operation) -> Any:
@@ -28,7 +34,7 @@ def _run(operation: Operation) -> Any:
     try:
         queue, poll = _idle.pop()
     except IndexError:
-        queue, poll = Queue(_PATIENCE_MS), select.poll()
+        queue, poll = Queue(_patience_ms()), select.poll()
         poll.register(queue.fd, select.POLLIN)
     completion = None
     try:
@@ -41,7 +47,8 @@ def _run(operation: Operation) -> Any:
         if completion is not None:
             ffi.release(completion)
         raise
-    _idle.append((queue, poll))
+    if len(_idle) < _MOST_IDLE:
+        _idle.append((queue, poll))
     return completion
 
 
