@@ -117,7 +117,7 @@ def test_a_lease_is_entered_once_and_only_while_it_is_held(run, name):
         lost = await locks.mutex(name).acquire()
         await locks.force_release(name)
         await lost.lost.wait()
-        with pytest.raises(LeaseLost, match="lost: ended_at_store"):
+        with pytest.raises(LeaseLost, match="lost: the store no longer has it"):
             async with lost:
                 pytest.fail("the body ran")
 

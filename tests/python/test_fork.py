@@ -34,6 +34,8 @@ def in_child(function):
 def test_a_child_owns_nothing(locks, url, name):
     lock = locks.mutex(name)
     lease = lock.acquire()
+    free = locks.mutex(f"{name}/free").acquire()
+    free.release()
     lost = lease.lost
     lost.fileno()
     watch = locks.watch(name)
@@ -42,7 +44,17 @@ def test_a_child_owns_nothing(locks, url, name):
         with pytest.raises(Closed):
             watch.wait(0)
         assert not lease and not lease.held and lease.remaining == 0
+        assert repr(lease) == f"<Lease of '{name}', of the parent process>"
+        assert repr(locks) == f"<Client {locks.url}, of the parent process>"
         for use in (
+            lease.check,
+            lease.__enter__,
+            lost.is_set,
+            lost.wait,
+            lease.release_requested.is_set,
+            lambda: lease.loss,
+            free.check,
+            locks.__enter__,
             lease.renew,
             lease.release,
             lock.acquire,

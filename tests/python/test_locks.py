@@ -80,8 +80,8 @@ def test_a_lease_shows_its_state_and_is_entered_only_while_it_is_held(locks, oth
     lost = both.acquire()
     others.force_release(name)
     assert lost.lost.wait(30)
-    assert repr(lost) == f"<Lease of '{name}', '{name}/other', lost: ended_at_store>"
-    with pytest.raises(LeaseLost, match="lost: ended_at_store"), lost:
+    assert repr(lost) == f"<Lease of '{name}', '{name}/other', lost: the store no longer has it>"
+    with pytest.raises(LeaseLost, match="lost: the store no longer has it"), lost:
         pytest.fail("the body ran")
     assert lost.loss is Loss.ENDED_AT_STORE
     others.mutex(f"{name}/other").acquire(timeout=9).release()  # less than the ttl, while the lease and the set live
@@ -208,7 +208,7 @@ def test_a_loss_is_told_and_with_raises_it(locks, others, name):
         assert others.force_release(name, lease.token) == 1
         assert lease.lost.wait(threading.TIMEOUT_MAX) and lease.lost.is_set()
         assert lease.loss is Loss.ENDED_AT_STORE and not lease
-        with pytest.raises(LeaseLost, match="ended_at_store"):
+        with pytest.raises(LeaseLost, match="the store no longer has it"):
             lease.check()
 
 
@@ -238,7 +238,10 @@ def test_a_lease_without_renewal_ends_unless_it_is_renewed(locks, name):
         assert lease.loss is Loss.NOT_RENEWED and lease.remaining == 0
         with pytest.raises(LeaseLost):
             lease.renew()
-        with pytest.raises(LeaseLost):
+        words = "no renewal was confirmed before the deadline"
+        with pytest.raises(LeaseLost, match=words):
+            lease.check()
+        with pytest.raises(LeaseLost, match=words):
             lease.release()
 
 
@@ -295,6 +298,9 @@ def test_closing_ends_waits_and_leases(url, locks, name):
     assert raised and lease.loss is Loss.CLIENT_CLOSED
     with pytest.raises(Closed):
         client.inspect(name)
+    with pytest.raises(Closed), client:
+        pytest.fail("the body ran")
+    assert repr(client) == f"<Client {client.url}, closed>"
     with pytest.raises(LeaseLost):
         lease.release()
 

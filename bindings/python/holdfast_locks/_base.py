@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import select
 import sys
 import warnings
@@ -59,6 +60,8 @@ class ClientBase(Local, Generic[LockT, ElectionT, WatchT]):
         **options: Unpack[Options],
     ) -> None:
         self._options = options
+        self._process = os.getpid()
+        self._is_closed = False
         self._owner = _core.open_client(url, password, program, flush_limit, options)
         self.url = _core.text_of(lib.holdfast_client_url(self._owner[0]))
         """The URL with its password masked."""
@@ -124,7 +127,16 @@ class ClientBase(Local, Generic[LockT, ElectionT, WatchT]):
         lock: LockT = self._lock(self, specs, options)
         return lock
 
+    @property
+    def _is_of_parent(self) -> bool:
+        return self._process != os.getpid()
+
+    def _enter(self) -> None:
+        if self._is_closed or self._is_of_parent:
+            raise Closed(f"{self!r}: open a client in this process")
+
     def _close(self) -> None:
+        self._is_closed = True
         _close_client(self._owner)
 
     def _inspect(self, name: str, most_waiters: int | None) -> State:
@@ -146,7 +158,8 @@ class ClientBase(Local, Generic[LockT, ElectionT, WatchT]):
         return int(count[0])
 
     def __repr__(self) -> str:
-        return f"<{type(self).__qualname__} {self.url}>"
+        state = ", of the parent process" if self._is_of_parent else ", closed" if self._is_closed else ""
+        return f"<{type(self).__qualname__} {self.url}{state}>"
 
 
 class LockBase(Local):
@@ -265,6 +278,7 @@ class LeaseBase(Local):
     @property
     def loss(self) -> Loss | None:
         """Why it was lost; None if it was not. `held` may be false a moment earlier."""
+        self._check_process()
         for index in range(len(self.names)):
             loss = lib.holdfast_lease_loss(self._handle, index)
             if loss:
@@ -281,8 +295,14 @@ class LeaseBase(Local):
         _core.call(lib.holdfast_lease_release_request, self._handle, reason)
         return None if reason[0] == ffi.NULL else _core.taken(reason)
 
+    def _check_process(self) -> None:
+        """A child knows neither that it is held nor that it is not."""
+        if self._client._is_of_parent:
+            raise Closed(f"the lease of {self._list} belongs to the parent process")
+
     def check(self) -> None:
         """Raises `LeaseLost` if it is no longer held, `NotOwner` after a release. Does not ask the store."""
+        self._check_process()
         if self.held:
             return
         if self._timeout is not None:
@@ -331,6 +351,8 @@ class LeaseBase(Local):
 
     def _release_unawaited(self) -> None:
         """Without waiting for the store; also after an exception in a release, which may have begun."""
+        if self._client._is_of_parent:
+            return
         self._loss = self.loss
         queue = _core.Queue()
         lib.holdfast_lease_release_start(self._handle, queue.handle, 0, ffi.NULL)
@@ -359,11 +381,16 @@ class LeaseBase(Local):
 
     @property
     def _state(self) -> str:
+        if self._client._is_of_parent:
+            return "of the parent process"
         if self._timeout is not None:
             return "timed out"
         if self._released:
             return "released"
-        return "held" if self.held else f"lost: {self.loss or 'its deadline has passed'}"
+        if self.held:
+            return "held"
+        loss = self.loss
+        return f"lost: {_core.LOSS_TEXTS[loss] if loss else 'its deadline has passed'}"
 
     def __repr__(self) -> str:
         return f"<{type(self).__qualname__} of {self._list}, {self._state}>"

@@ -36,6 +36,14 @@ class Loss(StrEnum):
     """The client was closed."""
 
 
+LOSS_TEXTS = {  # in the words of the library, as in the error of a release
+    Loss.ENDED_AT_STORE: "the store no longer has it",
+    Loss.NOT_RENEWED: "no renewal was confirmed before the deadline",
+    Loss.SESSION_ENDED: "the client's session was not confirmed before the deadline",
+    Loss.CLIENT_CLOSED: "the client was closed",
+}
+
+
 class Options(TypedDict, total=False):
     """How a name is waited for and held. Times are seconds; what is left out has its default.
 

@@ -291,6 +291,7 @@ class Client(_base.ClientBase[Lock, Election, Watch]):
         return self._force_release(name, token)
 
     def __enter__(self) -> Client:
+        self._enter()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -345,6 +346,7 @@ class Fence(_base.Local):
         self._owner = [ffi.NULL]
 
     def __enter__(self) -> Fence:
+        _ = self._handle
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -363,6 +363,7 @@ class Client(_base.ClientBase[Lock, Election, Watch]):
         return await asyncio.to_thread(self._force_release, name, token)
 
     async def __aenter__(self) -> Client:
+        self._enter()
         return self
 
     async def __aexit__(self, *_: object) -> None:
