@@ -57,7 +57,7 @@ def test_both_forms_of_acquire(run, name):
         second = await lock.acquire()
         assert second.token > first.token
         await lock.release()
-        with pytest.raises(NotOwner):
+        with pytest.raises(NotOwner, match="this task has not acquired"):
             await lock.release()
         async with lock as third:
             assert third.token > second.token

@@ -6,6 +6,7 @@ import math
 import pickle
 import re
 from decimal import Decimal
+from fractions import Fraction
 
 import holdfast_locks
 import pytest
@@ -26,6 +27,12 @@ WRONG = [
     (lambda locks: locks.mutex("a\0b"), InvalidName, "name: byte 2 is the control character 0x00"),
     (lambda locks: locks.mutex("\ud800"), InvalidName, "name: 'utf-8' codec can't encode character"),
     (lambda locks: locks.mutex("x", ttl="5"), TypeError, "ttl must be a number of seconds from 0 on, not str"),
+    (lambda locks: locks.mutex("x", ttl=True), TypeError, "ttl must be a number of seconds from 0 on, not bool"),
+    (lambda locks: locks.mutex("x", renewal="no"), TypeError, "renewal must be bool, not str"),
+    (lambda locks: locks.mutex("x").acquire("x"), TypeError, "blocking must be bool, not str"),
+    (lambda locks: locks.mutex("x").acquire(None), TypeError, "blocking must be bool, not NoneType"),
+    (lambda locks: locks.mutex("x").acquire(5), TypeError, "blocking must be bool, not int"),
+    (lambda locks: locks.semaphore("x", True), TypeError, "capacity must be int, not bool"),
     (lambda locks: locks.mutex("x", ttl=None), TypeError, "ttl must be a number of seconds from 0 on, not NoneType"),
     (lambda locks: locks.mutex("x", ttl=Decimal(1)), TypeError, "ttl must be a number of seconds from 0 on, not Dec"),
     (lambda locks: locks.mutex("x", ttl=-1), InvalidArgument, "ttl must be a number of seconds from 0 on, not -1"),
@@ -146,9 +153,9 @@ def test_numbers_that_are_not_plain_ones():
         def __index__(self):
             return 1
 
-    with holdfast_locks.Client("memory:", ttl=True, grace=0) as locks:
+    with holdfast_locks.Client("memory:", ttl=Fraction(3, 2), grace=0) as locks:
         assert locks.mutex("x").acquire(timeout=10**400)
-        assert locks.semaphore("y", One()).acquire(timeout=True)
+        assert locks.semaphore("y", One()).acquire(timeout=1)
 
 
 def test_a_set_has_no_lock_of_another_client():
@@ -175,12 +182,19 @@ def test_a_wrong_argument_of_a_fence(tmp_path):
             fence.admit("x", -1)
     with pytest.raises(Closed, match="the fence was closed"):
         fence.largest("x")
+    with pytest.raises(Closed, match="the fence was closed"), fence:
+        pytest.fail("the body ran")
+    assert repr(fence) == f"<Fence '{tmp_path}/tokens', closed>"
+    assert repr(holdfast_locks.Fence()) == "<Fence in memory>"
 
 
 def test_what_belongs_to_a_process_is_neither_pickled_nor_copied():
     with holdfast_locks.Client("memory:") as locks, locks.mutex("x").acquire() as lease, locks.watch() as watch:
         loop_client = aio.Client("memory:")
         acquisition = loop_client.mutex("x").acquire()
+        assert repr(acquisition) == "<Acquisition of <Lock 'x'>>"
+        assert repr(lease.lost) == "<Signal lost of <Lease of 'x', held>>"
+        assert (repr(watch), repr(locks.watch("x"))) == ("<Watch of all names>", "<Watch of 'x'>")
         for each in (locks, locks.mutex("x"), locks.election("x"), lease, lease.lost, watch, holdfast_locks.Fence(),
                      loop_client, loop_client.mutex("x"), acquisition):  # fmt: skip
             kind = f"{type(each).__module__}.{type(each).__qualname__}"

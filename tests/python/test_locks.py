@@ -143,7 +143,7 @@ def test_a_thread_does_not_release_what_another_has(locks, name):
     thread = threading.Thread(target=lambda: leases.append(lock.acquire()))
     thread.start()
     thread.join()
-    with pytest.raises(NotOwner):
+    with pytest.raises(NotOwner, match=f"this thread has not acquired '{name}' through this object; use lease.release"):
         lock.release()
     leases.pop().release()
 
@@ -308,6 +308,32 @@ def test_closing_ends_waits_and_leases(url, locks, name):
 def test_one_name_is_of_one_kind(locks, name):
     with locks.semaphore(name, 2), pytest.raises(WrongType):
         locks.semaphore(name, 3).acquire(timeout=0)
+
+
+@pytest.mark.skipif("sqlite" not in stores, reason="one store is enough")
+def test_a_holder_is_shown_with_the_name_of_its_script(tmp_path):
+    (tmp_path / "night_run.py").write_text(HOLDER)
+    (tmp_path / "a\nb").write_text(HOLDER)
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts/__main__.py").write_text(HOLDER)
+    interpreter = os.path.basename(sys.executable)
+    for arguments, program in (
+        (["./night_run.py"], "night_run.py"),
+        (["-m", "night_run"], "night_run"),
+        (["-m", "parts"], "parts"),
+        (["parts"], "parts"),
+        (["-c", HOLDER], interpreter),
+        (["a\nb"], interpreter),
+    ):
+        run = subprocess.run([sys.executable, *arguments], cwd=tmp_path, check=True, stdout=subprocess.PIPE, text=True)
+        assert run.stdout == f"{program}\n"
+
+
+HOLDER = """
+import holdfast_locks
+with holdfast_locks.Client("memory:") as locks, locks.mutex("x"):
+    print(locks.inspect("x").holders[0].program)
+"""
 
 
 def test_a_store_that_does_not_answer():

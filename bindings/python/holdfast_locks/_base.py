@@ -165,6 +165,8 @@ class ClientBase(Local, Generic[LockT, ElectionT, WatchT]):
 class LockBase(Local):
     """What is locked: one name or several, in a mode."""
 
+    _user: ClassVar[str] = "thread"
+
     def __init__(self, client: ClientBase[Any, Any, Any], specs: Iterable[Spec], options: Options) -> None:
         self.client = client
         merged: Options = {**client._options, **options}
@@ -175,6 +177,10 @@ class LockBase(Local):
     def names(self) -> tuple[str, ...]:
         """What is locked."""
         return self._request.names
+
+    @property
+    def _list(self) -> str:
+        return ", ".join(map(repr, self.names))
 
     def _granted(self, kind: type[LeaseT], completion: Any, owner: object) -> LeaseT:
         lease = kind(self, completion)
@@ -187,7 +193,7 @@ class LockBase(Local):
         for lease, holder in reversed(list(self._held.items())):
             if holder == owner:
                 return lease
-        raise NotOwner(f"{self!r} was not acquired here: another thread or task releases the lease itself")
+        raise NotOwner(f"this {self._user} has not acquired {self._list} through this object; use lease.release()")
 
     def _is_locked(self) -> bool:
         return any(self._is_taken(spec) for spec in self._request.specs)
@@ -201,7 +207,7 @@ class LockBase(Local):
         return bool(holders)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__qualname__} {', '.join(map(repr, self.names))}>"
+        return f"<{type(self).__qualname__} {self._list}>"
 
 
 class ElectionBase(LockBase):
@@ -403,7 +409,9 @@ class LeaseBase(Local):
 class SignalBase(Local):
     """What has happened to a lease, or will."""
 
-    def __init__(self, fd: Callable[[], int], is_set: Callable[[], bool]) -> None:
+    def __init__(self, name: str, lease: LeaseBase, fd: Callable[[], int], is_set: Callable[[], bool]) -> None:
+        self._name = name
+        self._lease = lease
         self._fd = fd
         self._is_set = is_set
 
@@ -419,12 +427,16 @@ class SignalBase(Local):
         """
         return self._fd()
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__qualname__} {self._name} of {self._lease!r}>"
+
 
 class WatchBase(Local):
     """Tells of changes of a name. A descriptor is readable soon after the start, and after each burst of changes."""
 
     def __init__(self, client: ClientBase[Any, Any, Any], name: str | None) -> None:
         self._client = client
+        self._name = name
         text = ffi.NULL if name is None else _core.name_of(name)
         self._owner: Any = _core.opened("holdfast_watch **", lib.free_watch, lib.holdfast_watch_open, client._owner[0], text)
 
@@ -443,6 +455,10 @@ class WatchBase(Local):
     def close(self) -> None:
         """Ends the watch, once no thread waits with it."""
         self._owner = [ffi.NULL]
+
+    def __repr__(self) -> str:
+        state = ", closed" if self._owner[0] == ffi.NULL else ""
+        return f"<{type(self).__qualname__} of {'all names' if self._name is None else repr(self._name)}{state}>"
 
 
 def is_readable(fd: int, timeout: float | None) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import numbers
 import operator
+import os
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
@@ -199,6 +201,8 @@ def value_of(value: str | bytes) -> Any:
 
 def whole(name: str, number: int, kind: str) -> int:
     """A whole number for C, of one of its types."""
+    if isinstance(number, bool):
+        raise wrong_type(name, "int", number)
     try:
         return int(ffi.new(kind + " *", operator.index(number))[0])
     except TypeError:
@@ -209,7 +213,7 @@ def whole(name: str, number: int, kind: str) -> int:
 
 def time_ms(name: str, seconds: float, allowed: str = "a number of seconds from 0 on") -> int:
     """Milliseconds for C, rounded up. More than it can count are for ever."""
-    if not isinstance(seconds, numbers.Real):
+    if isinstance(seconds, bool) or not isinstance(seconds, numbers.Real):
         raise wrong_type(name, allowed, seconds)
     if not seconds >= 0:
         raise InvalidArgument(f"{name} must be {allowed}, not {seconds}")
@@ -226,9 +230,16 @@ def wait_ms(timeout: float) -> int:
 
 def acquire_ms(blocking: bool, timeout: float) -> int:
     """The parameters of `threading.Lock.acquire`."""
-    if not blocking and timeout != -1:
+    if not truth("blocking", blocking) and timeout != -1:
         raise ValueError("can't specify a timeout for a non-blocking call")
     return wait_ms(timeout) if blocking else 0
+
+
+def truth(name: str, value: bool) -> bool:
+    """No number is one: it would be a time in the wrong place."""
+    if not isinstance(value, bool):
+        raise wrong_type(name, "bool", value)
+    return value
 
 
 def option_ms(name: str, seconds: float) -> int:
@@ -246,14 +257,24 @@ def lock_options(options: Options) -> tuple[Any, Any]:
     for name in ("ttl", "drift_margin", "grace", "at_least", "retry_limit"):
         if name in options:
             setattr(known, f"{name}_ms", option_ms(name, options[name]))
-    known.is_fixed = not options.get("renewal", True)
+    known.is_fixed = not truth("renewal", options.get("renewal", True))
     return known, label
+
+
+def program_name() -> str | None:
+    """The script, or the module of ``-m``. None, which is the interpreter, if there is none, or if nobody could see it."""
+    spec = getattr(sys.modules.get("__main__"), "__spec__", None)
+    name = spec.name.removesuffix(".__main__") if spec is not None else "__main__"
+    if name == "__main__":  # a script, a folder or an archive
+        name = os.path.basename((getattr(sys, "argv", None) or [""])[0])
+    return name if name not in ("", "-", "-c") and name.isprintable() and len(name.encode()) <= 256 else None
 
 
 def open_client(
     url: str | None, password: str | None, program: str | None, flush_limit: float | None, options: Options
 ) -> Any:
     locks, _label = lock_options(options)  # alive during the call
+    program = program_name() if program is None else program
     texts = [utf8_or_null("url", url, InvalidURL), utf8_or_null("password", password), utf8_or_null("program", program)]
     known = ffi.new("holdfast_client_options *", {"struct_size": ffi.sizeof("holdfast_client_options"), "locks": locks})
     if flush_limit is not None:

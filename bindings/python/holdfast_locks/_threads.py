@@ -82,12 +82,12 @@ class Lease(_base.LeaseBase):
     def lost(self) -> Signal:
         """Set when the first name is lost, at or before the deadline, as far as the machine lets the process run then;
         never after a release."""
-        return Signal(self._lost_fd, lambda: self.loss is not None)
+        return Signal("lost", self, self._lost_fd, lambda: self.loss is not None)
 
     @property
     def release_requested(self) -> Signal:
         """Set when somebody asks for the release (`Client.request_release`). It stays held until it is released."""
-        return Signal(self._request_fd, lambda: self.release_request is not None)
+        return Signal("release_requested", self, self._request_fd, lambda: self.release_request is not None)
 
     def renew(self) -> None:
         """Renews now, and waits for the store's answer until the deadline at most. Needed only with ``renewal=False``.
@@ -251,7 +251,8 @@ class Client(_base.ClientBase[Lock, Election, Watch]):
     :param url: as docs/stores/README.md lists them; None: HOLDFAST_STORE of the environment, else ``sqlite:``, a file of
         this user.
     :param password: of the store, if it should not stand in the URL.
-    :param program: shown to people who look; default: the name of the program.
+    :param program: shown to people who look: at most 256 bytes; default: the name of the script, or of the module of
+        ``-m``, else of the interpreter.
     :param flush_limit: how many seconds closing waits for releases under way; default 2.
     :param options: of all locks of this client, see `Options`.
     :raises InvalidURL: also `InvalidArgument`, `Unavailable`, `PermissionDenied`, `ForeignStore`, `CorruptStore`,
@@ -310,7 +311,8 @@ class Fence(_base.Local):
     """
 
     def __init__(self, file: str | os.PathLike[str] | None = None, timeout: float = 0, most: int = 0) -> None:
-        path = ffi.NULL if file is None else _core.utf8("file", os.fsdecode(file))
+        self._file = None if file is None else os.fsdecode(file)
+        path = _core.utf8_or_null("file", self._file)
         wait = _core.time_ms("timeout", timeout)
         self._owner: Any = _core.opened(
             "holdfast_fence **", lib.free_fence, lib.holdfast_fence_open, path, wait, _core.whole("most", most, "size_t")
@@ -321,6 +323,10 @@ class Fence(_base.Local):
         if self._owner[0] == ffi.NULL:
             raise Closed("the fence was closed")
         return self._owner[0]
+
+    def __repr__(self) -> str:
+        place = "in memory" if self._file is None else repr(self._file)
+        return f"<Fence {place}{', closed' if self._owner[0] == ffi.NULL else ''}>"
 
     def admit(self, resource: str, token: int) -> bool:
         """Admits a token that is not older than the largest one of the resource, and remembers it.

@@ -124,7 +124,8 @@ class Signal(_base.SignalBase):
     """Set when something has happened to a lease, as `asyncio.Event`. It stays set."""
 
     async def wait(self) -> None:
-        """Waits until it has happened, as `asyncio.Event`. A release of the lease does not end the wait.
+        """Waits until it has happened, as `asyncio.Event`; `asyncio.timeout` limits it. A release of the lease does not end
+        the wait.
 
         :raises NotOwner: after a release.
         """
@@ -143,12 +144,12 @@ class Lease(_base.LeaseBase):
     @property
     def lost(self) -> Signal:
         """Set when the first name is lost, as `holdfast_locks.Lease.lost`."""
-        return Signal(self._lost_fd, lambda: self.loss is not None)
+        return Signal("lost", self, self._lost_fd, lambda: self.loss is not None)
 
     @property
     def release_requested(self) -> Signal:
         """Set when somebody asks for the release. It stays held until it is released."""
-        return Signal(self._request_fd, lambda: self.release_request is not None)
+        return Signal("release_requested", self, self._request_fd, lambda: self.release_request is not None)
 
     async def renew(self) -> None:
         """Renews now, as `holdfast_locks.Lease.renew`."""
@@ -237,8 +238,12 @@ class Acquisition(_base.Local, Coroutine[Any, Any, _L]):
     """What `Lock.acquire` returns: a coroutine to be awaited, for a lease, or for ``async with``, which awaits it and
     enters."""
 
-    def __init__(self, coroutine: Coroutine[Any, Any, _L]) -> None:
+    def __init__(self, lock: _base.LockBase, coroutine: Coroutine[Any, Any, _L]) -> None:
+        self._lock = lock
         self._coroutine = coroutine
+
+    def __repr__(self) -> str:
+        return f"<Acquisition of {self._lock!r}>"
 
     def __await__(self) -> Generator[Any, Any, _L]:
         return self._coroutine.__await__()
@@ -271,6 +276,8 @@ class Acquisition(_base.Local, Coroutine[Any, Any, _L]):
 class Lock(_base.LockBase):
     """One name or several, in a mode, as `holdfast_locks.Lock`."""
 
+    _user = "task"
+
     def acquire(self, blocking: bool = True, timeout: float = -1) -> Acquisition[Lease]:
         """Waits in the queue until all names are held.
 
@@ -281,7 +288,7 @@ class Lock(_base.LockBase):
 
         The parameters and the errors are those of `holdfast_locks.Lock.acquire`.
         """
-        return Acquisition(self._acquire(_core.acquire_ms(blocking, timeout), _current_task()))
+        return Acquisition(self, self._acquire(_core.acquire_ms(blocking, timeout), _current_task()))
 
     async def _acquire(self, wait: int, owner: object) -> Lease:
         return self._granted(Lease, await _run(self._request.acquire(wait)), owner or _current_task())
@@ -310,9 +317,11 @@ class Lock(_base.LockBase):
 class Election(_base.ElectionBase):
     """One of those who campaign for the name leads, as `holdfast_locks.Election`."""
 
+    _user = "task"
+
     def campaign(self, value: str | bytes = b"", timeout: float = -1) -> Acquisition[Term]:
         """Stands by until this candidate is elected, as `holdfast_locks.Election.campaign`."""
-        return Acquisition(self._elect(_core.value_of(value), _core.wait_ms(timeout)))
+        return Acquisition(self, self._elect(_core.value_of(value), _core.wait_ms(timeout)))
 
     async def _elect(self, value: Any, wait: int) -> Term:
         return self._granted(Term, await _run(self._request.campaign(wait, value)), None)
@@ -330,7 +339,7 @@ class Watch(_base.WatchBase):
     """Tells of changes of a name, or of any, as `holdfast_locks.Watch`."""
 
     async def wait(self) -> None:
-        """Waits for a change since the last call. The first call returns soon."""
+        """Waits for a change since the last call; `asyncio.timeout` limits it. The first call returns soon."""
         await _readable(self.fileno())
         self.clear()
 
