@@ -91,9 +91,9 @@ std::string kind_of(std::int64_t capacity) {
 acquisition::step acquisition::deny(time_point now, std::uint64_t random, const reply& r) {
   if (const auto* other = std::get_if<other_capacity>(&r)) {
     --claims_;
+    const std::string wanted = claim_->election ? "an election" : kind_of(store::capacity_of(*claim_));
     return fail(now,
-                {errc::wrong_type, "the name is in use as " + kind_of(other->capacity) + ", and " +
-                                       kind_of(store::capacity_of(*claim_)) +
+                {errc::wrong_type, "the name is in use as " + kind_of(other->capacity) + ", and " + wanted +
                                        " was asked for. It can be that when nobody holds it or waits for it "
                                        "any more: until then end its users, or take another name"});
   }

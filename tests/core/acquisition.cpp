@@ -91,6 +91,15 @@ TEST(acquisition, says_what_else_the_name_is_used_as) {
   }
 }
 
+TEST(acquisition, says_that_an_election_was_asked_for) {
+  auto claim = a_claim();
+  claim.election = true;
+  stepper it{claim};
+  it.start();
+  const auto s = it.reply(tickets::other_capacity{5});
+  EXPECT_THAT(std::get<failure>(*s.answer).message, testing::HasSubstr(", and an election was asked for."));
+}
+
 TEST(acquisition, ends_with_the_reason_where_the_store_grants_nothing_and_it_does_not_wait) {
   stepper it;
   it.start();
