@@ -352,7 +352,6 @@ def test_a_database_that_is_not_there(tmp_path):
 
 @pytest.mark.skipif("sqlite" not in stores, reason="one store is enough")
 def test_a_wait_under_gevent_blocks_its_greenlet_alone(tmp_path):
-    pytest.importorskip("gevent")
     program = [sys.executable, "-c", GREENLETS, f"sqlite:{tmp_path}/locks.db"]
     run = subprocess.run(program, check=True, stdout=subprocess.PIPE, text=True, timeout=300)
     assert run.stdout == "[0, 1, 2] True True 0\n"
