@@ -25,7 +25,7 @@ os.register_at_fork(after_in_child=_idle.clear)
 
 
 def _patience_ms() -> int:
-    """None where gevent has put its own poll in place of the kernel's: a wait in C would stop all greenlets."""
+    """0 where gevent has put its own poll in place of the kernel's: a wait in C would stop all greenlets."""
     return _PATIENCE_MS if isinstance(select.poll, BuiltinFunctionType) else 0
 
 
