@@ -72,7 +72,7 @@ step() {
 }
 
 # show_progress LOG: each minute a line with the last thing that Ninja, CTest or another tool has counted in the log.
-progress_seconds=60 # of a minute; a test has shorter ones
+progress_seconds=60 # a test sets less
 show_progress() {
   local started=$SECONDS nothing counted
   exec {nothing}<> <(:) # `read` waits here: a sleep(1) would outlive this shell
@@ -100,7 +100,8 @@ find_changes() {
 
 without_comments() { g++ -w -fpreprocessed -dD -E -P -x c++ -; }
 
-# Prints the sources among the changed files. A file whose comments alone have changed compiles as before. One that cannot be compared counts as changed.
+# Prints the sources among the changed files. A file whose comments alone have changed compiles as before, and is left out.
+# One that cannot be compared counts as changed.
 changed_sources() {
   local file former now
   { grep -E '^(src|include|cli|bench|examples)/.*\.([ch]pp|c)$' <<<"$changed" || true; } | while IFS= read -r file; do

@@ -71,7 +71,7 @@ std::optional<std::string> value_in(const json& object) {
 
 }  // namespace
 
-/// Written as a text: the library's objects of JSON allocate memory also when they are destroyed, and end the
+/// Written as a text: objects of nlohmann-json allocate memory also when they are destroyed, and end the
 /// process if there is none.
 std::string to_metadata(const claimant& source) {
   std::string text;

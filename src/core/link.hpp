@@ -28,6 +28,10 @@ class link {
   /// Gets the outcome of a request.
   struct on_reply : std::function<void(outcome&&)> {
     using function::function;
+    template <class Handler>
+    on_reply(std::uint64_t number, Handler&& handler)
+        : function{std::forward<Handler>(handler)}, request{number} {}
+
     std::uint64_t request = 0;  // names the request for `take_back`; zero: nobody takes it back
   };
   using on_notification = std::function<void(const store::notification&)>;

@@ -97,7 +97,7 @@ class connection_reader {
   void stop();
 
   /// Until the caller is served: it reads when it may, and waits when it may not. What it waits for has been
-  /// sent. Where it is dismissed, the background thread reads at once.
+  /// sent. If it is dismissed, the background thread reads at once.
   void serve(store::caller& caller);
   /// A request is to be queued whose reply somebody waits for: a thread should read until that is here.
   [[nodiscard]] awaited_reply expect_reply() {

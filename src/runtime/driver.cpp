@@ -115,10 +115,9 @@ void driver::send_together(std::span<sent_request> all) {
     auto sent = std::make_shared<const std::vector<sent_request>>(part.begin(), part.end());
     const std::uint64_t number = number_of(joint);
     for (const sent_request& each : part) each.by->request = number;
-    tickets::link::on_reply done{
-        [this, sent = std::move(sent)](const tickets::link::outcome& o) { on_joint_reply(*sent, o); }};
-    done.request = number;
-    link_.send(std::move(joint), std::move(done));
+    link_.send(std::move(joint), {number, [this, sent = std::move(sent)](const tickets::link::outcome& o) {
+                                    on_joint_reply(*sent, o);
+                                  }});
   }
 }
 
@@ -296,9 +295,9 @@ std::uint64_t driver::number_of(const tickets::request& request) {
 }
 
 void driver::send(operation& op, tickets::request&& request) {
-  tickets::link::on_reply done{[this, &op](tickets::link::outcome&& o) { on_reply(op, std::move(o)); }};
-  done.request = op.request = number_of(request);
-  link_.send(std::move(request), std::move(done));
+  op.request = number_of(request);
+  link_.send(std::move(request),
+             {op.request, [this, &op](tickets::link::outcome&& o) { on_reply(op, std::move(o)); }});
 }
 
 /// Gives each operation its part of the reply. Those whose requests were not carried out ask by themselves.

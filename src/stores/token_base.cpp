@@ -142,14 +142,13 @@ token_base_link::token_base_link(std::unique_ptr<tickets::link> of_store, std::u
 
 void token_base_link::send(tickets::request request, on_reply done) {
   tokens_of{lowering{base_}}(request);
-  const std::uint64_t number = done.request;
-  on_reply from_store{[base = base_, done = std::move(done)](outcome&& o) {
-    std::uint64_t excess = 0;
-    if (auto* const received = std::get_if<tickets::reply>(&o)) tokens_of{raising{base, excess}}(*received);
-    if (excess != 0) o = too_large(excess, base, o);
-    done(std::move(o));
-  }};
-  from_store.request = number;
+  on_reply from_store{done.request, [base = base_, done = std::move(done)](outcome&& o) {
+                        std::uint64_t excess = 0;
+                        if (auto* const received = std::get_if<tickets::reply>(&o))
+                          tokens_of{raising{base, excess}}(*received);
+                        if (excess != 0) o = too_large(excess, base, o);
+                        done(std::move(o));
+                      }};
   store_->send(std::move(request), std::move(from_store));
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <fcntl.h>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <optional>
 #include <poll.h>
@@ -629,29 +630,32 @@ TEST_P(from_c, waits_for_the_ends_of_operations_as_long_as_the_queue_has_patienc
   EXPECT_EQ(next_of(patient).result, HOLDFAST_ERR_CLOSED);
 }
 
+/// Four threads, each of which takes five turns.
+void in_many_threads(const std::function<void()>& turn) {
+  std::vector<std::jthread> threads;
+  for (int each = 0; each < 4; ++each) {
+    threads.emplace_back([&] {
+      for (int turns = 0; turns < 5; ++turns) turn();
+    });
+  }
+}
+
 TEST_P(from_c, has_queues_for_many_threads) {
   const auto one = open_c();
   for (const std::int64_t patience_ms : {std::int64_t{0}, std::int64_t{1}, std::int64_t{HOLDFAST_FOREVER}}) {
     const auto queue = open_queue(patience_ms);
     std::atomic<int> inside = 0;
-    std::atomic<bool> overlapped = false;
-    std::vector<std::jthread> threads;
-    for (int each = 0; each < 4; ++each) {
-      threads.emplace_back([&] {
-        for (int turn = 0; turn < 5; ++turn) {
-          EXPECT_EQ(start(one, {{exclusive_spec("stock")}}, queue, 1), HOLDFAST_OK);
-          // Each takes what comes, also what another has started.
-          holdfast_completion end{};
-          while (!holdfast_queue_next(queue.get(), &end))
-            EXPECT_TRUE(is_readable(holdfast_queue_fd(queue.get()), hang_ms));
-          const lease_ptr held{end.lease};
-          if (!held || ++inside != 1) overlapped = true;
-          --inside;
-        }
-      });
-    }
-    threads.clear();
-    EXPECT_FALSE(overlapped);
+    in_many_threads([&] {
+      EXPECT_EQ(start(one, {{exclusive_spec("stock")}}, queue, 1), HOLDFAST_OK);
+      // Each takes what comes, also what another has started.
+      holdfast_completion end{};
+      while (!holdfast_queue_next(queue.get(), &end))
+        EXPECT_TRUE(is_readable(holdfast_queue_fd(queue.get()), hang_ms));
+      const lease_ptr held{end.lease};
+      EXPECT_TRUE(held);
+      EXPECT_EQ(++inside, 1);
+      --inside;
+    });
     EXPECT_FALSE(is_readable(holdfast_queue_fd(queue.get())));
   }
 }
@@ -713,26 +717,19 @@ TEST_P(from_c, is_of_no_use_in_a_child) {
 TEST_P(from_c, may_be_used_by_many_threads_at_once) {
   const auto one = open_c();
   std::atomic<int> inside = 0;
-  std::atomic<bool> overlapped = false;
-  std::vector<std::jthread> threads;
-  for (int each = 0; each < 4; ++each) {
-    threads.emplace_back([&] {
-      for (int turn = 0; turn < 5; ++turn) {
-        const auto held = take(one, {{exclusive_spec("stock")}}).second;
-        if (!held || ++inside != 1) overlapped = true;
-        // Others may look, and ask for the descriptor, while it is released.
-        const std::jthread looks{[&] {
-          int fd = -1;
-          static_cast<void>(holdfast_lease_lost_fd(held.get(), &fd, nullptr));
-          static_cast<void>(holdfast_lease_is_held(held.get()));
-        }};
-        --inside;
-        EXPECT_EQ(release(held), HOLDFAST_OK);
-      }
-    });
-  }
-  threads.clear();
-  EXPECT_FALSE(overlapped);
+  in_many_threads([&] {
+    const auto held = take(one, {{exclusive_spec("stock")}}).second;
+    EXPECT_TRUE(held);
+    EXPECT_EQ(++inside, 1);
+    // Others may look, and ask for the descriptor, while it is released.
+    const std::jthread looks{[&] {
+      int fd = -1;
+      static_cast<void>(holdfast_lease_lost_fd(held.get(), &fd, nullptr));
+      static_cast<void>(holdfast_lease_is_held(held.get()));
+    }};
+    --inside;
+    EXPECT_EQ(release(held), HOLDFAST_OK);
+  });
 }
 
 HOLDFAST_ON_EACH_STORE(from_c, any_store);

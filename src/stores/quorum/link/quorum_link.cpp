@@ -149,13 +149,10 @@ void quorum_link::take_back(std::uint64_t request) {
 /// A caller waits for the answer, and not for the servers that reply after a majority has given it.
 quorum_link::on_reply quorum_link::awaiting(on_reply handler) {
   auto awaited = std::make_shared<runtime::awaited_reply>(reader().expect_reply());
-  const std::uint64_t request = handler.request;
-  on_reply counted{[awaited = std::move(awaited), handler = std::move(handler)](outcome&& o) {
-    awaited->reset();
-    handler(std::move(o));
-  }};
-  counted.request = request;
-  return counted;
+  return {handler.request, [awaited = std::move(awaited), handler = std::move(handler)](outcome&& o) {
+            awaited->reset();
+            handler(std::move(o));
+          }};
 }
 
 void quorum_link::send_to(std::size_t to, ballots::request request, on_reply handler) {

@@ -534,28 +534,28 @@ void coordinator::inspect(const tickets::inspect& r, on_reply done) {
 /// one of another library.
 void coordinator::for_each_hold(const std::string& name, fencing_token first, fencing_token last,
                                 request_for about, const char* foreign, on_reply done) {
-  const std::uint64_t request = done.request;
-  on_reply seen{[this, first, last, about = std::move(about), foreign, done = std::move(done)](outcome&& o) {
-    if (auto* const failed = std::get_if<store::request_error>(&o)) {
-      failed->maybe_executed = false;  // nothing was asked to change
-      return done(std::move(o));
-    }
-    const auto* const state = reply_in<std::optional<lock_state>>(o);
-    std::vector<ballots::request> requests;
-    bool is_foreign = false;
-    if (state != nullptr && *state) {
-      for (const claim_state& each : (*state)->holders) {
-        if (const auto owner = owner_id::from_hex(each.owner); !owner) {
-          is_foreign = true;
-        } else if (each.token >= first && each.token <= last) {
-          requests.push_back(about(*owner, each.token));
-        }
-      }
-    }
-    if (requests.empty() && is_foreign) return done(store::request_error{{errc::wrong_type, foreign}});
-    send_all(requests, done);
-  }};
-  seen.request = request;
+  on_reply seen{done.request,
+                [this, first, last, about = std::move(about), foreign, done = std::move(done)](outcome&& o) {
+                  if (auto* const failed = std::get_if<store::request_error>(&o)) {
+                    failed->maybe_executed = false;  // nothing was asked to change
+                    return done(std::move(o));
+                  }
+                  const auto* const state = reply_in<std::optional<lock_state>>(o);
+                  std::vector<ballots::request> requests;
+                  bool is_foreign = false;
+                  if (state != nullptr && *state) {
+                    for (const claim_state& each : (*state)->holders) {
+                      if (const auto owner = owner_id::from_hex(each.owner); !owner) {
+                        is_foreign = true;
+                      } else if (each.token >= first && each.token <= last) {
+                        requests.push_back(about(*owner, each.token));
+                      }
+                    }
+                  }
+                  if (requests.empty() && is_foreign)
+                    return done(store::request_error{{errc::wrong_type, foreign}});
+                  send_all(requests, done);
+                }};
   inspect({name, 0}, std::move(seen));
 }
 

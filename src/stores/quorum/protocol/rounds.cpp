@@ -42,14 +42,13 @@ void rounds::send_to(std::size_t server, ballots::request r, on_reply done) {
     ++endings_;
     last_ending_ = sent;
   }
-  const std::uint64_t request = done.request;
-  on_reply noted{[this, server, sent, ends, done = std::move(done), alive = alive_](outcome&& o) {
-    if (!*alive) return;
-    note_answer(server, sent, o);
-    done(std::move(o));  // which may send another withdrawal
-    if (*alive && ends && --endings_ == 0) deliver();
-  }};
-  noted.request = request;
+  on_reply noted{done.request,
+                 [this, server, sent, ends, done = std::move(done), alive = alive_](outcome&& o) {
+                   if (!*alive) return;
+                   note_answer(server, sent, o);
+                   done(std::move(o));  // which may send another withdrawal
+                   if (*alive && ends && --endings_ == 0) deliver();
+                 }};
   to_.send_to(server, std::move(r), std::move(noted));
 }
 
@@ -108,26 +107,26 @@ void rounds::limit(const std::shared_ptr<round>& all, time_point begun) {
 }
 
 void rounds::send_part(const std::shared_ptr<round>& all, std::size_t server, ballots::request r) {
-  on_reply part{[this, all, server, r](const outcome& o) mutable {
-    auto* const plain = std::get_if<tickets::request>(&r);
-    auto* const listed = plain == nullptr ? nullptr : tickets::listed_in(*plain);
-    if (const auto* next = reply_in<tickets::more>(o); listed != nullptr && next != nullptr && all->done) {
-      *listed = next->listed;
-      cancel(all->limit);
-      limit(all, now());
-      return send_part(all, server, std::move(r));
-    }
-    all->all[server] = o;
-    if (all->failed && std::holds_alternative<store::request_error>(o)) all->failed(server);
-    const bool is_last = --all->due == 0;
-    auto decided = all->decide(all->all, is_last);
-    if (!all->done) return;
-    if (!decided && is_last) decided = too_few(all->all);
-    if (!decided) return;
-    cancel(all->limit);
-    std::exchange(all->done, nullptr)(std::move(*decided));
-  }};
-  part.request = all->done.request;
+  on_reply part{all->done.request, [this, all, server, r](const outcome& o) mutable {
+                  auto* const plain = std::get_if<tickets::request>(&r);
+                  auto* const listed = plain == nullptr ? nullptr : tickets::listed_in(*plain);
+                  if (const auto* next = reply_in<tickets::more>(o);
+                      listed != nullptr && next != nullptr && all->done) {
+                    *listed = next->listed;
+                    cancel(all->limit);
+                    limit(all, now());
+                    return send_part(all, server, std::move(r));
+                  }
+                  all->all[server] = o;
+                  if (all->failed && std::holds_alternative<store::request_error>(o)) all->failed(server);
+                  const bool is_last = --all->due == 0;
+                  auto decided = all->decide(all->all, is_last);
+                  if (!all->done) return;
+                  if (!decided && is_last) decided = too_few(all->all);
+                  if (!decided) return;
+                  cancel(all->limit);
+                  std::exchange(all->done, nullptr)(std::move(*decided));
+                }};
   send_to(server, std::move(r), std::move(part));
 }
 
